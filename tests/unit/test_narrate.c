@@ -65,7 +65,7 @@ static void test_slow_kernels(void **state)
             assert_int_equal(f.rep.first.is_first, i == 0 || beside);
             if (i == 0)
                 assert_contains(f.rep.first_action, "--kernels=auto");
-            const char *text = r->classes[CLASS_COMPUTE].text; /* i == 1: memory is not judged */
+            const char *text = r->classes[CLASS_COMPUTE].text; /* the latter where memory is not judged */
             assert_int_equal(strstr(text, "compute-bound") || strstr(text, "Compute limits the run"), !beside);
             assert_int_equal(r->n_claims, beside && i == 0 ? 2 : 1);
             release(&f);
