@@ -127,6 +127,6 @@ limited "$COLLECT" run -o many.tar -- sh -c 'MARKS_STEP_US=0 ./marks 300000; exi
 check "run: the status is the program's" test $got -eq 7 -a -s many.tar
 # The run has more steps than are kept.
 render many.tar many-site
-check "the report of 300,000 steps looks at every second one" grep -q "The run has 300,000 steps. Step times and their shares are of 150,000 of them.$" many-site/BOTTLENECK_ANALYSIS.md
+check "the report of 300,000 steps looks at every second one" grep -q "The run has 300,000 steps. Step times and their shares use 150,000 of them.$" many-site/BOTTLENECK_ANALYSIS.md
 check "and knows the time of all" jq -e '.runs[0] | .n_steps == 150000 and .coverage_ratio > 0.2 and .coverage_ratio <= 1' many-site/report.json
 finish

@@ -90,7 +90,7 @@ class Case:
         self.is_plain, self.rank, self.world, self.folder = name.startswith("plain-"), rank, world, f"{folder}/{name}"
         self.name = name = name.removeprefix("plain-")
         os.makedirs(self.folder, exist_ok=True)
-        width, depth, batch = (256, 32, 4) if name == "gradients" else (192, 3, 64)
+        width, depth, batch = (512, 16, 4) if name == "gradients" else (192, 3, 64)
         inner = Model(width, depth, 0.012 if name == "slow" and rank == world - 1 else 0)
         self.model = DistributedDataParallel(inner)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
