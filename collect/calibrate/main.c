@@ -326,8 +326,7 @@ static int is_usable(const char *output, struct dcr_err *err)
         return 0;
     if (dcr_folder_of(output, folder, sizeof folder) == 0 && access(folder, W_OK) == 0)
         return 1;
-    dcr_err_set(err, DCR_FAIL, "cannot write into the folder '%s'; make it writable, or choose another with -o",
-                folder);
+    dcr_err_file(err, DCR_FAIL, "cannot write '%s'", output);
     return 0;
 }
 

@@ -162,7 +162,7 @@ check "wheels are found, the rest is named" "${alone[@]}" HOME="$TMP/home" sh -e
 sed -i "s/^cuda_major=.*/cuda_major='98'/" "$b/libexec/built-with"
 one_sentence "no CUDA libraries anywhere" 'missing: libcublasLt\.so\.98 libcublas\.so\.98' \
     "${alone[@]}" "$b/bin/dcrnn-train" --backend cuda --out "$TMP/no"
-one_sentence "DATA without GRAPH" 'make bundle: DATA and GRAPH go together' \
+one_sentence "DATA without GRAPH" "make bundle: DATA='README.md' and GRAPH='' are not two files" \
     env VERSION=0 PROGRAMS="$BUILD/bundle/programs" DATA=README.md GRAPH= bundle/make.sh
 check "and leaves nothing" test ! -e "$BUILD/bundle/$name"
 

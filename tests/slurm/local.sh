@@ -167,7 +167,7 @@ new_job
 CP=quota batch "${small[@]}"
 rm -rf "$local_spool"
 check "a node has lost its part" batch gather "$results/$name"
-check "and it is said" said "'$local_spool' is no longer on node here; its part of the run is lost"
+check "and it is said" said "'$local_spool' is no longer on node here, and its part of the run is lost"
 check "also in the archive" manifest "$results/$name.tar" '.complete | not'
 rm -f "$results"/*
 rm "$TMP/bin/cp"
@@ -180,7 +180,7 @@ later "no archive"
 new_job
 mkdir "$TMP/local/dcreport-$name"
 check_status 2 "a folder that another node made is refused" batch "${small[@]}"
-check "with what to do" said "set DCREPORT_LOCAL to a folder on each node's own disk"
+check "with what to do" said "Set DCREPORT_LOCAL to a folder on each node's own disk"
 check "and leaves nothing" test -z "$(ls -A "$results")"
 rmdir "$TMP/local/dcreport-$name"
 
