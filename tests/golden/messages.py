@@ -39,7 +39,7 @@ MARKS = {"M": "memory runs out", "T": "the system gives no thread, process or pi
          "K": "only another kernel, another host, a busy one, or one without a library leads there",
          "I": "only a mistake in the program itself leads there"}
 MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (picture|PDF)|cannot write a PNG|cannot be read as SQLite"
-                r"|of shared memory, neither"),
+                r"|of shared memory, neither|as output folder\. Name another"),
           ("T", r"cannot start (the|all|a thread)|no (thread|pipe|process|random number)|cannot make a pipe|has ended: <reason>"
                 r"|a process that made pages"),
           ("D", r"cannot (sync|close|cut|rename|keep|move|set the permissions|name the finished|tell the current|find the program's own|map) "
@@ -49,7 +49,7 @@ MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (pict
           ("G", r"^NVML|version code|cublasGetProperty|It must be NCCL's|compute capability|need instructions|CUDA: |need NCCL|NCCL_DEBUG"
                 r"|: ncclAll|: ncclComm|ncclGetUniqueId failed|no CUDA device|the NVIDIA driver (is|here)|has no NVIDIA driver"),
           ("B", r"is larger than %zu|more than %d (MiB|files)|over 256 MiB|a line is longer|too large for (cuBLAS|this back end)"),
-          ("K", r"names no whole disk|has no MemTotal|does not begin with the times|no cpu controller|does not count throttling"
+          ("K", r"names no whole disk|controllers have more than|has no MemTotal|does not begin with the times|no cpu controller|does not count throttling"
                 r"|killed on another host|End its name in \.tar\.|(no|without) libhdf5|the host of rank 0 answered|reports do not use disturbed|and %d more"
                 r"|a rank on %s|are still being summed up"),
           ("I", r"raise (GPU_)?MAX_|backward was called|ncclAllReduce after|has failed before|cannot be the name of|no batch after"
