@@ -47,8 +47,8 @@ done <"$results/last-series"
 
 echo "The first advice of $site/index.html: $(value_of first_action | sed 's/^Do first: //')"
 echo "\$ $command"
-# Other settings of the user are not part of the advice. Without a calibration of its own the new run would be judged by
-# less than the old one.
+# Other settings of the user are not part of the advice. The new run is calibrated too, so that the report judges memory for
+# both runs.
 env -u DATA -u GRAPH -u EMULATE -u NODE_CPU -u NODE_NET RESULTS="$results/fix" "${set_to[@]}" \
     bash collect/series.sh || exit
 mapfile -t new <"$results/fix/last-series"

@@ -1,5 +1,5 @@
-/* laws.c - laws of scaling fitted to the points of a series, and their forecasts for the next node counts. Every law
- * has its residual. An extrapolation has its interval, or the reason why there is none. Called by
+/* laws.c - laws of scaling fitted to the points of a series, and their forecasts for the next node counts. Each
+ * law is given with its residual, and each forecast with its interval or why it has none. Called by
  * findings/rules/analyse.c. */
 #include "render/metrics/cores.h"
 #include "render/metrics/series/series.h"
