@@ -66,8 +66,8 @@ size_t host_name_common(const char *name, size_t len, char *out);
 enum { HOST_NAME_BYTES = 512 }; /* longer names are kept as they are */
 
 /** host_step_of - is a range by its name that of a step: as step_name_of, or PyTorch's own "ProfilerStep#7"?
- *  word     out: the name without its number ("ProfilerStep", "iter", "epoch"), static; NULL: it is no step, batch or
- * epoch number   out: of the step, -1 = the name has none. Test: tests/unit/test_host_work.c */
+ *  word     out: the name without its number ("ProfilerStep", "iter", "epoch"), static; NULL: no step, batch or epoch
+ *  number   out: of the step, -1 = the name has none. Test: tests/unit/test_host_work.c */
 enum step_name host_step_of(const char *name, size_t len, const char **word, int64_t *number);
 /** host_step_is_profilers - does a word of host_step_of stand for a step of PyTorch's profiler? */
 int host_step_is_profilers(const char *word);
