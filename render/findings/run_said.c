@@ -1,5 +1,6 @@
 /* run_said.c - see run_said.h. */
 #include "render/findings/rules/analyse.h"
+#include "render/findings/rules/rules.h"
 #include "render/findings/run_said.h"
 
 #include "render/metrics/calls.h"
@@ -164,8 +165,8 @@ static void say_loading_or_files(struct report *rep, const struct run_result *r,
     if (is_caused)
         said_some(s, is_data ? PHRASE(LOADING_AND_WAITING, slot_time(own), slot_time(k->caused_ns))
                              : PHRASE(FILES_AND_WAITING, slot_time(own), slot_time(k->caused_ns)));
-    if (is_data && r->loading.is_waiting)
-        said_some(s, PHRASE(LOADING_WAITS, slot_percent(r->loading.used_ratio)));
+    if (is_data)
+        said_some(s, phrase_of_loading(r));
     said_some(s, share_of_median_step(rep, r, k->cls));
     if ((double)files > rep->thresholds.loss_matters * (double)r->step.mean_ns)
         said_some(s, PHRASE(FILES_WHILE_LOADING, slot_time(files)));

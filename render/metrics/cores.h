@@ -73,11 +73,16 @@ int is_held_back(const struct run_result *r);
 struct processor processor_of(const struct report *rep, const struct run_result *r);
 
 /** loading_of - does the loading of a run with steps wait? used_ratio is an upper bound, because it includes the
- *  processor time of computing and polling. It is unknown (zero) where processor_of is, except on GPUs.
- *  ns        time of a step in loading
- *  saved_ns  time of a step that removing it saves
- *  source    docs/metrics.md#rules. Test: tests/unit/test_cores.c */
-struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int64_t saved_ns);
+ *  processor time of computing and polling. With worker processes it is that of each worker. Unknown (zero) where
+ *  processor_of is, except on GPUs. n_workers stays 0.
+ *  ns                time of a step in loading
+ *  may_have_workers  other processes of a rank are workers of its loader, as in PyTorch
+ *  source            docs/metrics.md#rules. Test: tests/unit/test_cores.c */
+struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int may_have_workers);
+
+/** workers_to_hide - n_workers of a run's loading, after loading_of.
+ *  saved_ns  time of a step that removing the loading saves */
+int64_t workers_to_hide(const struct run_result *r, int64_t ns, int64_t saved_ns);
 
 /** late_used - late_used_ratio of a run (run_result.h), after processor_of.
  *  Test: tests/unit/test_cores.c */

@@ -4,6 +4,7 @@
 #include "render/metrics/cores.h"
 #include "render/metrics/readings.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Mean number of threads of a rank that were ready and did not run; -1 not measured. The kernel also counts the time in
@@ -369,11 +370,35 @@ static int has_loaders(const struct run *a)
 
 enum { MAX_WORKERS = 64 };
 
-struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int64_t saved_ns)
+/* Cores' worth of time in which the worker processes of a rank's loader each ran or waited for a core, and that of the
+ * process that makes the steps. each < 0: not known, or there are none. */
+struct worker_time {
+    double each, of_steps;
+};
+
+static struct worker_time worker_time(const struct run_rank *k, double ready)
+{
+    double of_steps = ready_of_steps(k, window_of_steps(k), ready);
+    if (k->most_processes < 2 || k->step_pid != k->monitor_pid || of_steps < 0)
+        return (struct worker_time){-1, 0};
+    double left = ready - of_steps;
+    return (struct worker_time){(left > 0 ? left : 0) / (k->most_processes - 1), of_steps};
+}
+
+/* Loading of a mean step in which the process that makes the steps did not run: it waited for its workers. At least
+ * this, because what that process ran beside its compute is all counted as loading. */
+static double waits_for_workers(const struct run_result *r, int64_t ns, double of_steps)
+{
+    int64_t work = has_gpus(r->run) ? 0 : r->part_ns[PART_COMPUTE] + r->part_ns[PART_COPY] + r->part_ns[PART_OTHER];
+    double beside = of_steps * (double)r->step.mean_ns - (double)work;
+    return (double)ns - (beside > 0 ? beside : 0);
+}
+
+struct loading loading_of(const struct report *rep, const struct run_result *r, int64_t ns, int may_have_workers)
 {
     struct loading l = {0};
-    int64_t left = r->step.mean_ns - saved_ns;
-    double ready = 0;
+    const struct thresholds *t = &rep->thresholds;
+    double ready = 0, of_steps = 0, each = 0;
     if (!r->has_steps || ns <= 0 || r->n_rank_results != r->run->ranks_len || is_held_back(r))
         return l;
     for (int i = 0; i < r->n_rank_results; i++) {
@@ -381,14 +406,25 @@ struct loading loading_of(const struct report *rep, const struct run_result *r, 
         double here = ready_in_steps(r->run, k);
         if (k->rank != r->ranks[i].rank || here < 0)
             return l;
+        struct worker_time w = worker_time(k, here);
         ready += here / r->n_rank_results;
+        of_steps += w.of_steps / r->n_rank_results;
+        each = w.each < 0 || each < 0 ? -1 : fmax(each, w.each);
     }
     l.used_ratio = ready * (double)r->step.mean_ns / (double)ns;
-    l.is_waiting = l.used_ratio < rep->thresholds.processor_used;
-    /* Next to long loading the rest of a step is too short to count by. */
-    if (l.is_waiting && !has_loaders(r->run) && left > 0 && ns / left < MAX_WORKERS)
-        l.n_workers = (ns + left - 1) / left;
+    l.is_waiting = l.used_ratio < t->processor_used;
+    if (!l.is_waiting && may_have_workers && each >= 0 && each < t->processor_used &&
+        waits_for_workers(r, ns, of_steps) > t->data_limits * (double)r->step.mean_ns)
+        l = (struct loading){.is_waiting = 1, .is_of_workers = 1, .used_ratio = each};
     return l;
+}
+
+int64_t workers_to_hide(const struct run_result *r, int64_t ns, int64_t saved_ns)
+{
+    int64_t left = r->step.mean_ns - saved_ns;
+    /* Next to long loading the rest of a step is too short to count by. */
+    int is_known = r->loading.is_waiting && !has_loaders(r->run) && left > 0 && ns / left < MAX_WORKERS;
+    return is_known ? (ns + left - 1) / left : 0;
 }
 
 /* Of the whole run, since nothing marks its steps. */

@@ -205,6 +205,8 @@ void gain_when_shared(struct report *rep, struct run_result *r)
     for (size_t i = 0; i < sizeof causes / sizeof *causes && is_doubtful(r); i++) {
         double after = step_of_work(r, causes[i].what, 0, cores, work);
         double saved = after < before ? 1 - after / before : 0;
+        if (causes[i].cls == CLASS_DATA && r->loading.is_waiting)
+            continue; /* loading that waits keeps no core from others: the replay of the steps is right */
         if (causes[i].cls == CLASS_IMBALANCE && uneven_rank(rep, r) < 0)
             saved = 0;
         int part = n == 1 ? causes[i].part : -1;

@@ -251,7 +251,10 @@ struct processor {
 /* Loading that waits, as for a slow disk, keeps no core busy. */
 struct loading {
     int is_waiting;    /* used_ratio is known and below processor_used */
-    double used_ratio; /* processor time of all processes of the ranks, and waiting for a core, over loading time */
+    int is_of_workers; /* used_ratio is that of each worker of PyTorch's loader: time it ran or waited for a core, over
+                          step time; of the rank where it is largest */
+    double
+        used_ratio; /* else: processor time of all processes of the ranks, and waiting for a core, over loading time */
     int64_t n_workers; /* of each rank, that load beside the rest of a step as fast as it goes; 0 = not known */
 };
 

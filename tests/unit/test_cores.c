@@ -466,6 +466,52 @@ static void test_waiting_in_loading(void **state)
     }
 }
 
+/* PyTorch's workers that sleep keep a rank waiting, although all processes of the rank together are on cores for most
+ * of the step. Not if they compute, if the process of the steps is busy itself, or if loading takes less of a step. */
+static void test_loaders_sleep(void **state)
+{
+    (void)state;
+    static const struct {
+        int used_milli, own_milli, n_processes, compute, is_torch, is_waiting;
+    } c[] = {{900, 300, 9, 30, 1, 1},                           /* 0.6 cores for 8 workers */
+             {900, 300, 9, 30, 0, 0}, {1900, 300, 3, 30, 1, 0}, /* 2 workers that compute */
+             {900, 800, 9, 30, 1, 0},                           /* idle for 20 of 70 ns of loading */
+             {900, 300, 9, 75, 1, 0}, {900, 900, 1, 30, 1, 0}};
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = c[t].compute, [CAT_DATA] = 100 - c[t].compute};
+        static struct run_reading used[2][41]; /* the steps last from 1000 to 5000 */
+        struct run *r = made_run(2, 64), *runs[] = {r};
+        static const char *solver[] = {"./solver"};
+        r->command = c[t].is_torch ? NULL : solver;
+        r->n_command = !c[t].is_torch;
+        for (int k = 0; k < 2; k++) {
+            struct run_rank *rank = run_rank_at(r, k);
+            for (int s = 0; s < 40; s++)
+                made_step(r, rank, part);
+            read_within_steps(rank, used[k], c[t].used_milli);
+            for (int i = 0; i < 41; i++)
+                used[k][i].own_ns = (int64_t)i * 105 * c[t].own_milli / 1000;
+            rank->step_pid = rank->monitor_pid = 7;
+            rank->most_processes = c[t].n_processes;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        narrate(&rep);
+        const struct run_result *q = &rep.runs[0];
+        assert_int_equal(q->loading.is_waiting, c[t].is_waiting);
+        assert_int_equal(q->loading.is_of_workers, c[t].is_waiting);
+        assert_int_equal(action_for(&rep, q, CLASS_DATA).id == ADVICE_DATA_WAITS, c[t].is_waiting);
+        if (c[t].is_waiting)
+            assert_string_equal(
+                q->classes[CLASS_DATA].text,
+                "Loading takes 70 ns of a step. Each worker of the loader needed a core for at most 7.5 % of the "
+                "time.");
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* A rank whose child computes beside it: the processor time is the parent's alone only if the monitor confirms it. */
 static void test_forked_child_computes(void **state)
 {
@@ -788,6 +834,7 @@ int main(void)
         cmocka_unit_test(test_waiting_in_compute),
         cmocka_unit_test(test_late_rank_sleeps),
         cmocka_unit_test(test_waiting_in_loading),
+        cmocka_unit_test(test_loaders_sleep),
         cmocka_unit_test(test_forked_child_computes),
         cmocka_unit_test(test_late_by_turns_without_a_core),
         cmocka_unit_test(test_advice_counts_the_cores),

@@ -51,6 +51,14 @@ static struct reason why_no_loading(const struct run_result *r)
     return REASON(LOADING_ELSEWHERE, slot_time((int64_t)l.other_ns), slot_percent(l.other_ns / l.wall_ns));
 }
 
+struct phrase phrase_of_loading(const struct run_result *r)
+{
+    const struct slot used = slot_percent(r->loading.used_ratio);
+    return !r->loading.is_waiting     ? PHRASE(NONE)
+           : r->loading.is_of_workers ? PHRASE(LOADING_WORKERS_WAIT, used)
+                                      : PHRASE(LOADING_WAITS, used);
+}
+
 static void rule_data(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
@@ -69,9 +77,8 @@ static void rule_data(struct report *rep, struct run_result *r)
     const struct slot own = slot_time(c->share_ns - c->caused_ns);
     rule_found(c, c->caused_ns * 1000 > r->step.mean_ns ? PHRASE(LOADING_AND_WAITING, own, slot_time(c->caused_ns))
                                                         : PHRASE(FOUND_LOADING, own));
-    r->loading = loading_of(rep, r, c->share_ns - c->caused_ns, c->gain_ns);
-    if (r->loading.is_waiting)
-        rule_found(c, PHRASE(LOADING_WAITS, slot_percent(r->loading.used_ratio)));
+    r->loading.n_workers = workers_to_hide(r, c->share_ns - c->caused_ns, c->gain_ns);
+    rule_found(c, phrase_of_loading(r));
     if (files_in_loading(r))
         rule_found(c, PHRASE(FILES_WHILE_LOADING, slot_time(files_in_loading(r))));
 }
@@ -345,6 +352,7 @@ void rules(struct report *rep)
         struct run_result *r = &rep->runs[i];
         if (r->has_steps) {
             r->processor = processor_of(rep, r);
+            r->loading = loading_of(rep, r, r->part_ns[PART_DATA] - files_in_loading(r), run_may_be_torch(r->run));
             if (r->shared.kind) {
                 bound_work(r);
                 if (is_doubtful(r))
