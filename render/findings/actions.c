@@ -22,11 +22,12 @@ static const enum advice of_class[N_CLASSES] = {
     [CLASS_OVERHEAD] = ADVICE_NAME_PHASES /* CLASS_SHARED: see below */
 };
 
-/* The machine holds the ranks back, so the advice is the same for every program, except for the names of options. */
+/* The machine holds the ranks back, so the advice is the same for every program, except for the names of options.
+ * Own threads: for_own_threads. */
 static const enum advice of_shared[N_SHARED_KINDS] = {
     [SHARED_OVERSUBSCRIBED] = ADVICE_CORES_FOR_RANKS, [SHARED_THROTTLED] = ADVICE_CPU_QUOTA,
-    [SHARED_STEAL] = ADVICE_NO_OTHER_GUESTS,          [SHARED_OWN_THREADS] = ADVICE_CORE_FOR_HELPERS,
-    [SHARED_BOUND] = ADVICE_CORES_FOR_THREADS,        [SHARED_RUN_DELAY] = ADVICE_IDLE_CORES,
+    [SHARED_STEAL] = ADVICE_NO_OTHER_GUESTS,          [SHARED_BOUND] = ADVICE_CORES_FOR_THREADS,
+    [SHARED_RUN_DELAY] = ADVICE_IDLE_CORES,
 };
 
 /* What helps depends on what travels: gradients, shards of the parameters, tokens and rows of tables, activations. */
@@ -123,6 +124,17 @@ static struct phrase too_few_cores(const struct run_result *r, enum cause_class 
                        : PHRASE(NEEDS_CORES, slot_count((int64_t)ranks * asked), slot_count(cores));
     }
     return PHRASE(NONE);
+}
+
+/* Ranks wait for their own threads. Those of PyTorch that has no other process and exchanges a lot are Gloo's. */
+static enum advice for_own_threads(const struct run_result *r)
+{
+    if (!run_is_torch_on_hosts(r->run) || r->classes[CLASS_COMMUNICATION].verdict != VERDICT_LIMITS)
+        return ADVICE_CORE_FOR_HELPERS;
+    for (int i = 0; i < r->run->ranks_len; i++)
+        if (r->run->ranks[i].most_processes != 1)
+            return ADVICE_CORE_FOR_HELPERS;
+    return ADVICE_CORE_FOR_EXCHANGE;
 }
 
 struct choice {
@@ -229,7 +241,9 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
         both = is_inference(r->run) ? ADVICE_LAUNCHES_OF_INFERENCE : both;
         break;
     case CLASS_SHARED:
-        both = r->shared.has_neighbours ? ADVICE_IDLE_CORES_FOR_RANKS : of_shared[r->shared.kind];
+        both = r->shared.has_neighbours               ? ADVICE_IDLE_CORES_FOR_RANKS
+               : r->shared.kind == SHARED_OWN_THREADS ? for_own_threads(r)
+                                                      : of_shared[r->shared.kind];
         break;
     default:
         break;

@@ -118,14 +118,24 @@ static void test_own_threads_wait(void **state)
         r->nodes[i].busy = busy;
         r->nodes[i].n_busy = 3;
     }
-    struct report rep = {0};
-    struct analyse_options options = made_options();
-    assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
-    assert_int_equal(rep.runs[0].shared.kind, SHARED_OWN_THREADS);
-    assert_int_equal(rep.runs[0].shared.said.id, PHRASE_OWN_THREADS_WAIT);
-    assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
-    assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, ADVICE_CORE_FOR_HELPERS);
-    report_free(&rep);
+    static const struct {
+        int is_torch, n_processes;
+        enum advice advice;
+    } programs[] = {{0, 1, ADVICE_CORE_FOR_HELPERS}, {1, 3, ADVICE_CORE_FOR_HELPERS}, {1, 1, ADVICE_CORE_FOR_EXCHANGE}};
+    for (size_t t = 0; t < sizeof programs / sizeof *programs; t++) {
+        for (int i = 0; i < 2; i++) {
+            run_rank_at(r, i)->is_by_hook = programs[t].is_torch;
+            run_rank_at(r, i)->most_processes = programs[t].n_processes;
+        }
+        struct report rep = {0};
+        struct analyse_options options = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
+        assert_int_equal(rep.runs[0].shared.kind, SHARED_OWN_THREADS);
+        assert_int_equal(rep.runs[0].shared.said.id, PHRASE_OWN_THREADS_WAIT);
+        assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
+        assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, programs[t].advice);
+        report_free(&rep);
+    }
     run_free(r);
 }
 
