@@ -383,6 +383,40 @@ static struct changed_table table_of(struct dcr_arena *arena, const struct run *
     return t;
 }
 
+static int is_called(const char *full, const char *short_name)
+{
+    size_t len;
+    const char *name = kernel_short_name(full, &len);
+    return strlen(short_name) == len && memcmp(name, short_name, len) == 0;
+}
+
+struct changed_table changed_full_names(struct dcr_arena *arena, const struct changes *c, const struct changed *row)
+{
+    const struct changed_table *full = &c->of[CHANGED_FULL];
+    struct changed_table t = {.all = *row};
+    struct changed others = {.name = CHANGED_OTHERS};
+    if (*row->name == '(' || !full->n_rows)
+        return t;
+    t.rows = dcr_arena_alloc(arena, (size_t)(full->n_rows + 1) * sizeof *t.rows);
+    memcpy(others.n, row->n, sizeof others.n);
+    memcpy(others.ns, row->ns, sizeof others.ns);
+    for (int i = 0; i < full->n_rows; i++) {
+        if (!is_called(full->rows[i].name, row->name))
+            continue;
+        t.rows[t.n_rows++] = full->rows[i];
+        for (int side = 0; side < N_SIDES; side++) {
+            others.n[side] -= full->rows[i].n[side];
+            others.ns[side] -= full->rows[i].ns[side];
+        }
+    }
+    changed_split(&others);
+    if (t.n_rows && (others.n[BEFORE] || others.n[AFTER]))
+        t.rows[t.n_rows++] = others;
+    if (t.n_rows == 1 && strcmp(t.rows[0].name, row->name) == 0)
+        t.n_rows = 0;
+    return t;
+}
+
 /* Are all events of that kind there? Missing ones would look like saved time. */
 static int is_whole(const struct run *a, enum changed_kind kind)
 {

@@ -96,6 +96,30 @@ END
     }
     check "kernels by short name are those of SQL" by_sql kernels shortName
     check "kernels by full name too" by_sql kernels_in_full demangledName
+    # shellcheck disable=SC2317  # check calls it
+    unfolds() { # full names of the CSV sum to their short name; the page has a row of each under it
+        python3 - "$TMP/h100" <<'END'
+import collections, csv, html, re, sys
+whole, = ({r["Kernel"]: r for r in csv.DictReader(open(sys.argv[1] + "/tables/changed-kernels.csv"))},)
+full = list(csv.DictReader(open(sys.argv[1] + "/tables/changed-kernels-in-full.csv")))[1:]
+columns = [c for c in full[0] if c.startswith(("Calls", "Before", "After", "Change"))]
+sums = collections.defaultdict(lambda: [0] * len(columns))
+for r in full:
+    sums[r["Short name"]] = [a + int(r[c]) for a, c in zip(sums[r["Short name"]], columns)]
+wrong = [n for n in whole if n != "sum of all rows" and sums[n] != [int(whole[n][c]) for c in columns]]
+page = open(sys.argv[1] + "/compare.html").read()
+for group in re.findall(r"<tbody>\n(.*?)</tbody>", page[page.index("Kernels by their short"):], re.S)[:len(whole)]:
+    name = html.unescape(re.search(r"<summary>([^<]*?) ?<|<span>([^<]*)</span></th>", group).expand(r"\1\2"))
+    inside = [html.unescape(n) for n in re.findall(r'<td colspan="7"><span>(.*?)</span>', group)]
+    n_numbers = group.count('<tr class="inside"><td></td>')
+    want = [r["Kernel"] for r in full if r["Short name"] == name and r["Kernel"] != name]
+    if inside != want or n_numbers != (len(want) if len(want) > 1 else 0):
+        wrong.append((name, inside, want))
+print(wrong, len(columns), len(whole), page.count("unfold"))
+sys.exit(bool(wrong) or len(columns) != 5 or len(whole) < 11 or len(full) < 27)
+END
+    }
+    check "a short name unfolds to its full names, which sum to it" unfolds
     check "535.2 ms of kernels became 488.8" jq -e '.changes.kernels.all | .before_ns == 535200650 and .after_ns == 488835406' "$TMP/h100/report.json"
     check "fewer calls of the attention kernel, each as long; dearer exchanges" jq -e '.changes.kernels.names
         | (.[0] | .name == "flash_fwd_kernel" and .calls_before == 68 and .calls_after == 60 and .after_ns - .before_ns == -31561711

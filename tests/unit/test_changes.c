@@ -118,6 +118,49 @@ static void test_by_name(void **state)
     run_free(b);
 }
 
+/* A short name unfolds to its full names, which sum to it even where only the largest have a row. */
+static void test_full_names(void **state)
+{
+    (void)state;
+    enum { N = 450 };
+    static char names[N][32];
+    static struct kernel sides[N_SIDES][N];
+    struct draws d = {5};
+    for (int i = 0; i < N; i++) {
+        snprintf(names[i], sizeof names[i], i % 50 ? "void k%d<%d>(int)" : "plain%d_%d", i % 3, i);
+        for (int side = 0; side < N_SIDES; side++)
+            sides[side][i] = (struct kernel){names[i], 1 + (int64_t)draw_below(&d, 9), (int64_t)draw_below(&d, 100000)};
+    }
+    for (int n = 40; n <= N; n += N - 40) {
+        struct run *a = made_gpu(sides[BEFORE], n, 1000, 100), *b = made_gpu(sides[AFTER], n - 1, 1005, 300);
+        struct dcr_arena arena = {0};
+        struct changes c = changes_between(&arena, a, b);
+        int n_others = 0, n_plain = 0, n_rows = 0;
+        for (int i = 0; i < c.of[CHANGED_KERNELS].n_rows; i++) {
+            const struct changed *row = &c.of[CHANGED_KERNELS].rows[i];
+            struct changed_table full = changed_full_names(&arena, &c, row);
+            int64_t sum[4] = {0};
+            for (int k = 0; k < full.n_rows; k++) {
+                const struct changed *x = &full.rows[k];
+                for (int side = 0; side < N_SIDES; side++)
+                    sum[side] += x->n[side], sum[2 + side] += x->ns[side];
+                n_others += strcmp(x->name, CHANGED_OTHERS) == 0;
+                assert_true(x->by_calls_ns + x->by_mean_ns == x->ns[AFTER] - x->ns[BEFORE]);
+            }
+            n_rows += full.n_rows;
+            n_plain += full.n_rows == 0;
+            assert_true(full.n_rows == 0 || (sum[0] == row->n[BEFORE] && sum[1] == row->n[AFTER] &&
+                                             sum[2] == row->ns[BEFORE] && sum[3] == row->ns[AFTER]));
+            assert_int_equal(full.n_rows == 0, strncmp(row->name, "plain", 5) == 0);
+        }
+        assert_int_equal(n_plain, n > 50 ? N / 50 : 1);
+        assert_true(n > 200 ? n_others == 3 && n_rows > 190 : n_others == 0 && n_rows == n - 1);
+        dcr_arena_release(&arena);
+        run_free(a);
+        run_free(b);
+    }
+}
+
 /* A file in the spool of its run is the same file before and after. */
 static void test_files_in_spools(void **state)
 {
@@ -419,11 +462,12 @@ static void test_extremes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),       cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_by_name),           cmocka_unit_test(test_files_in_spools),
-                                       cmocka_unit_test(test_files_of_each_run), cmocka_unit_test(test_less_work),
-                                       cmocka_unit_test(test_no_less_work),      cmocka_unit_test(test_unequal_steps),
-                                       cmocka_unit_test(test_not_compared),      cmocka_unit_test(test_many_names),
-                                       cmocka_unit_test(test_other_names),       cmocka_unit_test(test_extremes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),     cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_by_name),         cmocka_unit_test(test_full_names),
+                                       cmocka_unit_test(test_files_in_spools), cmocka_unit_test(test_files_of_each_run),
+                                       cmocka_unit_test(test_less_work),       cmocka_unit_test(test_no_less_work),
+                                       cmocka_unit_test(test_unequal_steps),   cmocka_unit_test(test_not_compared),
+                                       cmocka_unit_test(test_many_names),      cmocka_unit_test(test_other_names),
+                                       cmocka_unit_test(test_extremes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

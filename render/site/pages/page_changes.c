@@ -30,9 +30,12 @@ static void add_means(struct site *s, json_t *t, const struct changed *c)
     view_exact(s, t, "after", c->n[AFTER] > 0, mean[AFTER], "ns");
 }
 
-static void add_row(struct site *s, json_t *t, const char *name, const struct changed *c)
+/* short_name  NULL: the table has no column for it */
+static void add_row(struct site *s, json_t *t, const char *name, const char *short_name, const struct changed *c)
 {
     view_row(s, t, name);
+    if (short_name)
+        view_cell(s, t, short_name);
     view_cell(s, t, site_text(s, "%s to %s", fmt_whole(c->n[BEFORE]).text, fmt_whole(c->n[AFTER]).text));
     view_exact(s, t, "before", true, (double)c->n[BEFORE], "");
     view_exact(s, t, "after", true, (double)c->n[AFTER], "");
@@ -44,21 +47,55 @@ static void add_row(struct site *s, json_t *t, const char *name, const struct ch
     view_cell_signed(s, t, c->by_mean_ns);
 }
 
+/* The table of full names is written to files only. Its rows go under those of their short names, whose table has the
+ * same columns once details are left out. */
+static void unfold_kernels(struct site *s, json_t *t, const struct changes *c)
+{
+    const struct changed_table *of = &c->of[CHANGED_KERNELS];
+    struct changed_table *names = dcr_arena_alloc(&s->arena, (size_t)of->n_rows * sizeof *names);
+    struct changed all = of->all;
+    all.by_calls_ns = all.by_mean_ns = 0;
+    for (int i = 0; i < of->n_rows; i++) {
+        names[i] = changed_full_names(&s->arena, c, &of->rows[i]);
+        for (int k = 0; k < names[i].n_rows || k == 0; k++) {
+            const struct changed *x = names[i].n_rows ? &names[i].rows[k] : &of->rows[i];
+            all.by_calls_ns += x->by_calls_ns;
+            all.by_mean_ns += x->by_mean_ns;
+        }
+    }
+    json_t *full = view_table(s, TABLE(CHANGED_FULL)), *rows = json_object_get(full, "rows");
+    view_unit_for_all(s, full);
+    add_row(s, full, "sum of all rows", "", &all);
+    for (int i = 0; i < of->n_rows; i++)
+        for (int k = 0; k < names[i].n_rows || k == 0; k++) {
+            const struct changed *x = names[i].n_rows ? &names[i].rows[k] : &of->rows[i];
+            add_row(s, full, x->name, of->rows[i].name, x);
+        }
+    site_table(s, full, site_text(s, "changed-%s", changed_stem(CHANGED_FULL)), -1);
+    view_text(s, t, "csv_in_full", json_string_value(json_object_get(full, "csv")));
+    for (size_t i = 0, at = 1; i < (size_t)of->n_rows; i++) {
+        view_unfold(s, t, i + 1, rows, at, (size_t)names[i].n_rows);
+        at += names[i].n_rows ? (size_t)names[i].n_rows : 1;
+    }
+    json_decref(full);
+}
+
 static json_t *names_table(struct site *s, const struct changes *c, enum changed_kind kind)
 {
     static const enum table_id tables[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = TABLE_CHANGED_KERNELS,
-                                                          [CHANGED_FULL] = TABLE_CHANGED_FULL,
                                                           [CHANGED_OPERATORS] = TABLE_CHANGED_OPERATORS,
                                                           [CHANGED_MPI] = TABLE_CHANGED_MPI,
                                                           [CHANGED_FILES] = TABLE_CHANGED_FILES};
     const struct changed_table *of = &c->of[kind];
     json_t *t = view_table(s, &(struct table_said){.id = tables[kind]});
     view_unit_for_all(s, t);
-    add_row(s, t, "sum of all rows", &of->all);
+    add_row(s, t, "sum of all rows", NULL, &of->all);
     for (int i = 0; i < of->n_rows; i++)
-        add_row(s, t, of->rows[i].name, &of->rows[i]);
+        add_row(s, t, of->rows[i].name, NULL, &of->rows[i]);
     site_table(s, t, site_text(s, "changed-%s", changed_stem(kind)), -1);
     view_shorten(s, t, NAMES_SHOWN);
+    if (kind == CHANGED_KERNELS)
+        unfold_kernels(s, t, c);
     return t;
 }
 
@@ -126,12 +163,16 @@ json_t *view_changes(struct site *s)
     view_set(s, v, "gpus", gpus_table(s, c));
     for (enum changed_kind k = 0; k < N_CHANGED_KINDS; k++) {
         const struct changed *all = &c->of[k].all;
-        if (!c->of[k].n_rows)
+        if (!c->of[k].n_rows || k == CHANGED_FULL)
             continue;
         json_t *one = view_object(s), *table = names_table(s, c, k);
         view_text(s, one, "title",
                   site_text(s, "%s: %s before, %s after", json_string_value(json_object_get(table, "caption")),
                             fmt_time(all->ns[BEFORE]).text, fmt_time(all->ns[AFTER]).text));
+        if (json_is_true(json_object_get(table, "unfolds"))) {
+            view_caption(s, table, PHRASE(CAPTION_UNFOLDS));
+            view_caption(s, table, PHRASE(CAPTION_UNFOLDS_ALONE));
+        }
         view_set(s, one, "table", table);
         view_add(s, tables, one);
     }

@@ -150,6 +150,8 @@ json_t *view_table(struct site *s, const struct table_said *is)
     view_set(s, table, "rows", view_list(s));
     view_set(s, table, "csv", json_null());
     view_set(s, table, "tex", json_null());
+    view_set(s, table, "csv_in_full", json_null());
+    view_flag(s, table, "unfolds", false);
     view_flag(s, table, "is_empty", false);
     view_flag(s, table, "is_one_unit", false);
     view_set(s, table, "without", json_null());
@@ -165,6 +167,7 @@ json_t *view_row(struct site *s, json_t *table, const char *heading)
     view_text(s, row, "heading", heading);
     view_set(s, row, "href", json_null());
     view_set(s, row, "fragment", json_null());
+    view_set(s, row, "inside", json_null());
     view_set(s, row, "cells", cells);
     view_add(s, json_object_get(table, "rows"), row);
     return cells;
@@ -523,6 +526,24 @@ void view_shorten(struct site *s, json_t *table, size_t most)
     for (size_t i = 0; i < most; i++)
         row[i] = i;
     view_keep_rows(s, table, row, most);
+}
+
+void view_unfold(struct site *s, json_t *table, size_t row, const json_t *from, size_t at, size_t n)
+{
+    json_t *shown = json_array_get(json_object_get(table, "rows"), row);
+    if (!shown || n == 0)
+        return;
+    json_t *inside = view_object(s), *rows = view_list(s);
+    for (size_t i = at; i < at + n; i++) {
+        json_t *one = json_incref(json_array_get(from, i));
+        view_flag(s, one, "is_one_of_several", n > 1);
+        view_add(s, rows, one);
+    }
+    view_set(s, inside, "rows_inside", rows);
+    view_text(s, inside, "count", n > 1 ? site_text(s, "%s", fmt_count((int64_t)n, "name").text) : NULL);
+    view_set(s, shown, "inside", inside);
+    view_flag(s, table, "unfolds", true);
+    view_set(s, table, "span", json_integer((json_int_t)json_array_size(json_object_get(table, "head"))));
 }
 
 /* ---- tables without empty rows and columns ---------------------------------------------------------------------- */

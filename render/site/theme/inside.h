@@ -162,6 +162,10 @@ void site_table(struct site *s, json_t *table, const char *stem, int run);
 void view_shorten(struct site *s, json_t *table, size_t most);
 /** view_keep_rows - the same with any rows in any order.   row  shape (n) */
 void view_keep_rows(struct site *s, json_t *table, const size_t *row, size_t n);
+/** view_unfold - rows that the page shows under a row of a table, once the reader unfolds it. Its CSV has none of them.
+ *  row         nothing happens if the page does not show that row
+ *  from, at, n borrows the rows [at, at + n) of another table with the same columns; n 0: the row does not unfold */
+void view_unfold(struct site *s, json_t *table, size_t row, const json_t *from, size_t at, size_t n);
 /** site_data_file - list a file of the site on the data page. forms: "PNG|figures/a.png|SVG|figures/a.svg" */
 void site_data_file(struct site *s, const char *title, const char *forms, int run);
 

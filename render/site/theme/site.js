@@ -10,8 +10,11 @@
   };
   const order = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b
     : typeof a === 'number' ? -1 : typeof b === 'number' ? 1 : a.localeCompare(b, 'en', { numeric: true });
+  /* Rows that unfold are groups: a row, and behind it those that it unfolds to. */
+  const groups = table => table.tBodies.length > 1 ? [...table.tBodies] : [...table.tBodies[0].rows];
+  const first = group => group.rows ? group.rows[0] : group;
   const sortable = table => {
-    const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
+    const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, i) => {
       const button = document.createElement('button');
       button.type = 'button';
@@ -24,9 +27,9 @@
           (!head.hasAttribute('aria-sort') && head.classList.contains('num'));
         heads.forEach(h => h.removeAttribute('aria-sort'));
         head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-        const rows = [...body.rows].map((row, at) => ({ row, at, key: value(row, i) }));
+        const rows = groups(table).map((row, at) => ({ row, at, key: value(first(row), i) }));
         rows.sort((a, b) => (down ? order(b.key, a.key) : order(a.key, b.key)) || a.at - b.at);
-        body.append(...rows.map(r => r.row));
+        rows[0].row.parentElement.append(...rows.map(r => r.row));
       });
     });
   };
@@ -37,7 +40,7 @@
     input.addEventListener('input', () => {
       table.classList.remove('long', 'cut');
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      for (const row of table.tBodies[0].rows)
+      for (const row of groups(table))
         row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
     });
     label.append('Filter ', input);
@@ -46,7 +49,7 @@
   /* On a phone a long table shows its first rows, and everywhere long names of kernels show their first lines. The
    * style sheet decides where, and prints all rows. */
   const LONG_NAME = 150;
-  const hasLongNames = table => [...table.tBodies[0].rows].some(row => row.cells[0].textContent.length > LONG_NAME);
+  const hasLongNames = table => groups(table).some(row => first(row).cells[0].textContent.length > LONG_NAME);
   const foldable = (table, n, cut) => {
     const button = document.createElement('button');
     button.type = 'button';
@@ -61,7 +64,7 @@
   addEventListener('beforeprint', () => { for (const [head, button] of buttons) head.replaceChildren(...button.childNodes); });
   addEventListener('afterprint', () => { for (const [head, button] of buttons) { button.append(...head.childNodes); head.append(button); } });
   for (const table of document.querySelectorAll('.scroll > table')) {
-    const n = table.tBodies.length && table.tHead ? table.tBodies[0].rows.length : 0;
+    const n = table.tBodies.length && table.tHead ? groups(table).length : 0;
     if (n > 2) sortable(table);
     const cut = n > 2 && hasLongNames(table);
     if (n > 12) filterable(table);
