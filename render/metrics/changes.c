@@ -137,24 +137,55 @@ static void add_operators(struct sums *s, const struct host_operators *o, int si
     }
 }
 
-static void add_side(struct sums *s, const struct run *a, enum changed_kind kind, int side)
+static void add_trace_operators(struct sums *s, const struct run *a, int side)
 {
+    for (int t = 0; t < a->n_traces; t++)
+        add_operators(s, &a->traces[t].operators, side);
+}
+
+static int has_trace_operators(const struct run *a)
+{
+    for (int t = 0; t < a->n_traces; t++)
+        if (a->traces[t].operators.n_names)
+            return 1;
+    return 0;
+}
+
+/* Traces of another tool and the native ones of a run show the same time. If both sides have the one or the other,
+ * only those count. */
+static void add_both_operators(struct sums *s, const struct run *const runs[N_SIDES], int side)
+{
+    const struct run *a = runs[BEFORE], *b = runs[AFTER];
+    int is_by_traces = has_trace_operators(a) && has_trace_operators(b);
+    int is_by_ranges = !is_by_traces && a->ranges.n_names && b->ranges.n_names;
+    if (!is_by_ranges)
+        add_trace_operators(s, runs[side], side);
+    if (!is_by_traces)
+        add_operators(s, &runs[side]->ranges, side);
+}
+
+static void add_mpi(struct sums *s, const struct run *a, int side)
+{
+    for (int i = 0; i < a->n_mpi_calls; i++) {
+        const struct run_mpi_call *c = &a->mpi_calls[i];
+        if (!run_is_mpi_frame(c->name))
+            add(s, c->name, strlen(c->name), side, (int64_t)c->sum.n, (int64_t)c->sum.ns);
+    }
+}
+
+static void add_side(struct sums *s, const struct run *const runs[N_SIDES], enum changed_kind kind, int side)
+{
+    const struct run *a = runs[side];
     switch (kind) {
     case CHANGED_KERNELS:
     case CHANGED_FULL:
         add_kernels(s, a, side, kind == CHANGED_KERNELS, 1u << OP_COMPUTE | 1u << OP_COMM);
         break;
     case CHANGED_OPERATORS:
-        for (int t = 0; t < a->n_traces; t++)
-            add_operators(s, &a->traces[t].operators, side);
-        add_operators(s, &a->ranges, side);
+        add_both_operators(s, runs, side);
         break;
     case CHANGED_MPI:
-        for (int i = 0; i < a->n_mpi_calls; i++) {
-            const struct run_mpi_call *c = &a->mpi_calls[i];
-            if (!run_is_mpi_frame(c->name))
-                add(s, c->name, strlen(c->name), side, (int64_t)c->sum.n, (int64_t)c->sum.ns);
-        }
+        add_mpi(s, a, side);
         break;
     case CHANGED_FILES:
         for (int i = 0; i < a->n_files; i++) {
@@ -364,9 +395,10 @@ static struct changed_table table_of(struct dcr_arena *arena, const struct run *
 {
     struct sums s = {0};
     struct changed_table t = {0};
-    add_side(&s, before, kind, BEFORE);
+    const struct run *const runs[N_SIDES] = {before, after};
+    add_side(&s, runs, kind, BEFORE);
     size_t n_before = s.n;
-    add_side(&s, after, kind, AFTER);
+    add_side(&s, runs, kind, AFTER);
     if (n_before && s.n > n_before && !s.is_unknown) {
         join_names(&s);
         if (kind == CHANGED_FILES) {
@@ -430,16 +462,29 @@ static int is_whole(const struct run *a, enum changed_kind kind)
     return 1;
 }
 
-int times_by_name(struct dcr_arena *arena, const struct run *a, enum changed_kind kind, int is_comm,
-                  struct name_time **out)
+int times_by_name(struct dcr_arena *arena, const struct run *a, enum timed_names of, struct name_time **out)
 {
+    static const enum changed_kind whole[] = {[TIMED_OPERATORS] = CHANGED_OPERATORS,
+                                              [TIMED_RANGES] = CHANGED_OPERATORS,
+                                              [TIMED_MPI] = CHANGED_MPI,
+                                              [TIMED_COLLECTIVES] = CHANGED_KERNELS};
     struct sums s = {0};
-    if (is_comm)
+    switch (of) {
+    case TIMED_OPERATORS:
+        add_trace_operators(&s, a, BEFORE);
+        break;
+    case TIMED_RANGES:
+        add_operators(&s, &a->ranges, BEFORE);
+        break;
+    case TIMED_MPI:
+        add_mpi(&s, a, BEFORE);
+        break;
+    case TIMED_COLLECTIVES:
         add_kernels(&s, a, BEFORE, 1, 1u << OP_COMM);
-    else
-        add_side(&s, a, kind, BEFORE);
+        break;
+    }
     join_names(&s);
-    int n = is_whole(a, kind) && !s.is_unknown ? (int)s.n : 0;
+    int n = is_whole(a, whole[of]) && !s.is_unknown ? (int)s.n : 0;
     *out = dcr_arena_alloc(arena, (size_t)(n + 1) * sizeof **out);
     for (int i = 0; i < n; i++)
         (*out)[i] = (struct name_time){row_of(arena, &s.rows[i]).name, s.rows[i].ns[BEFORE]};

@@ -69,16 +69,16 @@ struct changes changes_between(struct dcr_arena *arena, const struct run *before
  *  NULL, and rep->no_changes is why. Call after compare(). */
 void changes_of_report(struct report *rep, const struct report *before);
 
-/* The time of one run by name, over the whole recording. Kinds as for changes; of kernels, collectives alone. */
+/* The time of one run by name, over the whole recording. Traces of other tools and ranges of native traces may show the
+ * same time, so their operators are never added up. */
+enum timed_names { TIMED_OPERATORS, TIMED_RANGES, TIMED_MPI, TIMED_COLLECTIVES };
 struct name_time {
     const char *name;
     int64_t ns;
 };
 /** times_by_name - returns  the number of names, ascending; 0 also if events of that kind are missing
- *  is_comm  of CHANGED_KERNELS: collectives only
  *  out      gives, from the arena; shape (number of names) */
-int times_by_name(struct dcr_arena *arena, const struct run *a, enum changed_kind kind, int is_comm,
-                  struct name_time **out);
+int times_by_name(struct dcr_arena *arena, const struct run *a, enum timed_names of, struct name_time **out);
 
 /** kernel_short_name - the name of a function without its type, namespaces, template arguments and parameters, as
  * Nsight Systems has it too: "flash_fwd_kernel" of "void flash::flash_fwd_kernel<...>(...)". returns  points into full;

@@ -118,6 +118,69 @@ static void operators_and_collectives(void **state)
     }
 }
 
+/* A profiler recorded four of ten steps. Ranges of the native traces show the same time once more and do not count,
+ * with phases or without. A trace that marks no steps is taken to hold all. */
+static void operators_of_a_profiler(void **state)
+{
+    (void)state;
+    static const int64_t none[N_CALLS] = {0};
+    static struct host_operator range[] = {{.name = "forward", .n = 1, .self_ns = 5000}},
+                                operators[2][2] = {{{.name = "aten::mm", .n = 1, .self_ns = 400},
+                                                    {.name = "aten::add", .n = 1, .self_ns = 80}},
+                                                   {{.name = "aten::mm", .n = 1, .self_ns = 600},
+                                                    {.name = "aten::add", .n = 1, .self_ns = 40}}};
+    struct run *runs[2];
+    struct foreign_trace traces[2];
+    struct run_result results[2];
+    int index[] = {0, 1};
+    memset(traces, 0, sizeof traces);
+    memset(results, 0, sizeof results);
+    for (int i = 0; i < 2; i++) {
+        runs[i] = made(1 + i, none); /* 10 and 20 steps of a rank */
+        runs[i]->ranges = (struct host_operators){.list = range, .n_names = 1, .n = 1};
+        traces[i].operators = (struct host_operators){.list = operators[i], .n_names = 2, .n = 2};
+        traces[i].steps.steps = runs[i]->ranks[0].steps;
+        runs[i]->traces = &traces[i];
+        runs[i]->n_traces = 1;
+        results[i].run = runs[i];
+        results[i].n_ranks = 1 + i;
+    }
+    struct report rep = {.runs = results, .n_runs = 2};
+    struct series_point points[] = {{.n_nodes = 1, .runs = &index[0], .n_runs = 1},
+                                    {.n_nodes = 2, .runs = &index[1], .n_runs = 1}};
+    struct series_loss loss = {.from = 0, .to = 1};
+    for (int turn = 0; turn < 3; turn++) {
+        struct series s = {.kind = SCALING_STRONG, .points = points, .n_points = 2, .losses = &loss, .n_losses = 1};
+        s.n_phases = turn == 0;
+        traces[0].steps.n_steps = traces[1].steps.n_steps = turn < 2 ? 4 : 0;
+        series_by_name(&rep, &s);
+        assert_int_equal(s.n_names, 2);
+        const struct series_name *mm = &s.names[0], *add = &s.names[1];
+        assert_true(mm->of == NAMES_OPERATORS && add->of == NAMES_OPERATORS);
+        assert_string_equal(mm->name, "aten::mm");
+        assert_int_equal(mm->ns[0], turn < 2 ? 100 : 40);
+        assert_int_equal(mm->ns[1], turn < 2 ? 150 : 30);
+        assert_int_equal(mm->lost_ns[0], turn < 2 ? 100 : 10);
+        assert_int_equal(add->lost_ns[0], turn < 2 ? 0 : -2);
+    }
+    struct series s = {.kind = SCALING_STRONG, .points = points, .n_points = 2, .losses = &loss, .n_losses = 1};
+    traces[1].operators.n_names = 0; /* one run without a profiler: ranges, unless phases are shown */
+    s.n_phases = 1;
+    series_by_name(&rep, &s);
+    assert_int_equal(s.n_names, 0);
+    s.n_phases = 0;
+    series_by_name(&rep, &s);
+    assert_int_equal(s.n_names, 1);
+    assert_string_equal(s.names[0].name, "forward");
+    dcr_arena_release(&rep.arena);
+    for (int i = 0; i < 2; i++) {
+        runs[i]->traces = NULL;
+        runs[i]->n_traces = 0;
+        runs[i]->ranges.n_names = 0;
+        run_free(runs[i]);
+    }
+}
+
 static void a_run_that_lost_events_says_nothing(void **state)
 {
     (void)state;
@@ -138,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_by_what_they_lose),
         cmocka_unit_test(operators_and_collectives),
+        cmocka_unit_test(operators_of_a_profiler),
         cmocka_unit_test(a_run_that_lost_events_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

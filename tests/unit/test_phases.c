@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 /* 20 steps of 100 ns on two ranks: forward takes 40 + step on rank 0 and 20 ns more on rank 1. Rank 0 writes a
@@ -103,23 +104,45 @@ static void name_phases(struct run *r, int64_t forward_ns, int64_t backward_ns)
     }
 }
 
+/* A profiler's range with all that lies inside it. Its name may give no category. */
+static void add_whole(struct run *r, int category)
+{
+    for (int i = 0; i < r->n_ranks; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        struct run_phase *phases = dcr_arena_alloc(&r->arena, (size_t)(k->n_phases + 1) * sizeof *phases);
+        memcpy(phases, k->phases, (size_t)k->n_phases * sizeof *phases);
+        phases[k->n_phases] = (struct run_phase){.name = "Model.forward",
+                                                 .category = (enum category)category,
+                                                 .is_whole = 1,
+                                                 .ns = dcr_arena_alloc(&r->arena, 40 * sizeof(int64_t))};
+        for (int s = 0; s < 40; s++)
+            phases[k->n_phases].ns[s] = 5;
+        k->phases = phases;
+        k->n_phases++;
+    }
+}
+
 /* Compute takes 10 ns on one node (forward 3, backward 4, neither 3) and 9 on four (2, 6, 1). The ideal of 2.5 is 3 as
  * a whole number. Forward and the rest have 0.75 of it each and are rounded up, backward has 1. */
 static void test_series_phases(void **state)
 {
     (void)state;
-    for (int turn = 0; turn < 3; turn++) {
+    for (int turn = -2; turn < 3; turn++) {
         struct run *runs[2] = {made_even_run(1, 64, 40, 10, 0, 0, 0), made_even_run(4, 64, 40, 9, 5, 0, 0)};
         name_phases(runs[0], 3, 4);
-        if (turn < 2)
-            name_phases(runs[1], turn ? 5 : 2, 6); /* 11 of 9 ns: the parts of compute are unknown */
+        if (turn <= 0)
+            name_phases(runs[1], 2, 6);
+        for (int i = 0; i < 2 && turn < 0; i++) /* ranges that include others change nothing */
+            add_whole(runs[i], turn == -1 ? CAT_COMPUTE : N_CATEGORIES);
+        if (turn == 1)
+            name_phases(runs[1], 5, 6); /* 11 of 9 ns: the parts of compute are unknown */
         struct report rep = {0};
         struct analyse_options o = made_options();
         struct dcr_err err = {0};
         assert_int_equal(analyse(&rep, runs, 2, &o, &err), 0);
         const struct series *s = &rep.series[0];
         assert_int_equal(s->n_losses, 1);
-        if (turn) {
+        if (turn > 0) {
             assert_int_equal(s->n_phases, turn == 1 ? 2 : 0); /* compute and communication, in no named phase */
             assert_int_equal(turn == 1 ? s->phases[0].ns[1] : 9, 9);
             assert_null(phase_that_lost(s, 0, PART_COMPUTE));

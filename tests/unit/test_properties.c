@@ -576,7 +576,7 @@ static void check_phases(const struct series *s)
     }
 }
 
-static int n_with_rest[N_SERIES_NAMES], n_with_names[N_SERIES_NAMES];
+static int n_with_rest[N_SERIES_NAMES], n_with_names[N_SERIES_NAMES], n_beside_phases;
 
 static int64_t rounded(int64_t a, int64_t b)
 {
@@ -591,10 +591,16 @@ static int64_t self_of_all(const struct host_operators *o)
     return ns;
 }
 
-/* All that a run recorded of a kind, without regard to names. */
+static int has_profiler(const struct run *r)
+{
+    return r->n_traces && r->traces[0].operators.n_names;
+}
+
+/* All that a run recorded of a kind, without regard to names. Ranges of the program show the time of a profiler's
+ * operators once more. */
 static int64_t recorded_of(const struct run *r, enum series_names of)
 {
-    int64_t ns = of == NAMES_OPERATORS ? self_of_all(&r->ranges) : 0;
+    int64_t ns = of == NAMES_OPERATORS && !has_profiler(r) ? self_of_all(&r->ranges) : 0;
     for (int c = 0; of == NAMES_MPI && c < r->n_mpi_calls; c++)
         ns += (int64_t)r->mpi_calls[c].sum.ns;
     for (int t = 0; t < r->n_traces; t++) {
@@ -631,9 +637,12 @@ static void check_names(const struct report *rep, const struct series *s, enum s
         for (int k = 0; k < s->points[i].n_runs; k++) {
             const struct run *r = rep->runs[s->points[i].runs[k]].run;
             ns += recorded_of(r, of);
-            for (int rank = 0; rank < r->ranks_len; rank++)
+            int is_traced = of == NAMES_COLLECTIVES || (of == NAMES_OPERATORS && has_profiler(r));
+            n_steps += is_traced ? (int64_t)r->traces[0].steps.n_steps : 0;
+            for (int rank = 0; rank < r->ranks_len && !(is_traced && r->traces[0].steps.n_steps); rank++)
                 n_steps += (int64_t)r->ranks[rank].n_steps;
         }
+        n_beside_phases += of == NAMES_OPERATORS && s->n_phases > 0;
         all[i] = rounded(ns, n_steps);
         holds(named[i] == all[i]);
     }
@@ -715,18 +724,25 @@ static struct run_device drawn_kernels(struct draws *d, struct run *r)
     return v;
 }
 
-/* Gives a run names instead of phases: ranges of the program, and the trace of a GPU with operators and kernels. */
-static void draw_names(struct draws *d, struct run *r)
+/* Gives a run ranges of the program, and the trace of a GPU with kernels. Its profiler may have recorded operators, and
+ * a part of the steps only. */
+enum names_drawn { NO_NAMES, NAMES_OF_RANGES, NAMES_OF_PROFILER, NAMES_BESIDE_PHASES, N_NAMES_DRAWN };
+static void draw_names(struct draws *d, struct run *r, enum names_drawn kind)
 {
     struct foreign_trace t = {.file = "t.json", .rank = -1, .n_devices = 1};
     r->ranges = drawn_operators(d, r);
-    t.operators = drawn_operators(d, r);
+    if (kind != NAMES_OF_RANGES)
+        t.operators = drawn_operators(d, r);
+    if (kind != NAMES_OF_RANGES && draw_in(d, 0, 1) && r->ranks[0].n_steps) {
+        t.steps.steps = r->ranks[0].steps;
+        t.steps.n_steps = (size_t)draw_in(d, 1, (int64_t)r->ranks[0].n_steps);
+    }
     t.devices = dcr_arena_alloc(&r->arena, sizeof *t.devices);
     *t.devices = drawn_kernels(d, r);
     r->traces = dcr_arena_alloc(&r->arena, sizeof t);
     *r->traces = t;
     r->n_traces = 1;
-    for (int i = 0; i < r->ranks_len; i++)
+    for (int i = 0; i < r->ranks_len && kind != NAMES_BESIDE_PHASES; i++)
         r->ranks[i].n_phases = 0;
 }
 
@@ -735,7 +751,7 @@ static void one_series(struct draws *d)
     static struct random_run drawn;
     struct run *runs[POINTS * REPEATED], *turned[POINTS * REPEATED];
     int n = 0, is_weak = draw_in(d, 0, 1) != 0, is_emulated = draw_in(d, 0, 2) == 0, order[POINTS * REPEATED];
-    int has_names = draw_in(d, 0, 1) != 0;
+    enum names_drawn names = (enum names_drawn)draw_in(d, 0, N_NAMES_DRAWN - 1);
     for (int nodes = 1, k = 0; k < POINTS; k++, nodes += (int)draw_in(d, 1, 2))
         for (int64_t times = draw_in(d, k ? 0 : 1, REPEATED); times > 0; times--) {
             draw_run(d, &drawn, nodes, 1);
@@ -745,8 +761,8 @@ static void one_series(struct draws *d)
             drawn.kind = is_emulated ? NODES_EMULATED : NODES_MACHINES;
             drawn.cores = is_emulated ? 2 : 8;
             runs[n] = tell_run(&drawn, NULL);
-            if (has_names)
-                draw_names(d, runs[n]);
+            if (names)
+                draw_names(d, runs[n], names);
             n++;
         }
     shuffle(d, order, n);
@@ -773,7 +789,7 @@ static void test_a_series(void **state)
 {
     (void)state;
     for_seeds(60, one_series);
-    assert_true(n_with_phases > 0);
+    assert_true(n_with_phases > 0 && n_beside_phases > 0);
     for (int of = 0; of < N_SERIES_NAMES; of++)
         assert_true(n_with_names[of] > 0 && n_with_rest[of] > 0);
 }

@@ -36,15 +36,36 @@ static struct named *row_of(struct table *t, const char *name)
     return row;
 }
 
-/* returns  0, or -1 if the run did not record them */
-static int add_run(struct table *t, int point, const struct run_result *r, enum series_names of)
+static int64_t steps_of_ranks(const struct run *r)
 {
-    static const enum changed_kind kinds[N_SERIES_NAMES] = {
-        [NAMES_OPERATORS] = CHANGED_OPERATORS, [NAMES_MPI] = CHANGED_MPI, [NAMES_COLLECTIVES] = CHANGED_KERNELS};
+    int64_t n = 0;
+    for (int i = 0; i < r->ranks_len; i++)
+        n += steps_of_all(r->ranks[i].steps, r->ranks[i].n_steps, &r->ranks[i].seen).n;
+    return n;
+}
+
+/* A profiler may have recorded some of the steps and ranks only. Traces that mark no steps are taken to hold all. */
+static int64_t steps_of_traces(const struct run *r, enum timed_names of)
+{
+    int64_t n = 0;
+    for (int i = 0; i < r->n_traces; i++) {
+        const struct foreign_trace *t = &r->traces[i];
+        if (of == TIMED_OPERATORS ? t->operators.n_names == 0 : t->n_devices == 0)
+            continue;
+        if (t->steps.n_steps == 0)
+            return steps_of_ranks(r);
+        n += steps_of_all(t->steps.steps, t->steps.n_steps, &t->steps.seen).n;
+    }
+    return n ? n : steps_of_ranks(r);
+}
+
+/* returns  0, or -1 if the run did not record them */
+static int add_run(struct table *t, int point, const struct run_result *r, enum timed_names of)
+{
     const int64_t most = INT64_MAX / 4;
     struct name_time *list;
-    int n = times_by_name(&t->rep->arena, r->run, kinds[of], of == NAMES_COLLECTIVES, &list);
-    if (n == 0 && (of == NAMES_OPERATORS || r->n_ranks > 1)) /* a single rank has no other to communicate with */
+    int n = times_by_name(&t->rep->arena, r->run, of, &list), is_host = of == TIMED_OPERATORS || of == TIMED_RANGES;
+    if (n == 0 && (is_host || r->n_ranks > 1)) /* a single rank has no other to communicate with */
         return -1;
     for (int i = 0; i < n; i++) {
         int64_t *sum = &row_of(t, list[i].name)->ns[point];
@@ -53,14 +74,12 @@ static int add_run(struct table *t, int point, const struct run_result *r, enum 
         t->all += list[i].ns;
         *sum += list[i].ns;
     }
-    for (int i = 0; i < r->run->ranks_len; i++) {
-        const struct run_rank *k = &r->run->ranks[i];
-        t->steps[point] += steps_of_all(k->steps, k->n_steps, &k->seen).n;
-    }
+    int is_of_traces = of == TIMED_OPERATORS || of == TIMED_COLLECTIVES;
+    t->steps[point] += is_of_traces ? steps_of_traces(r->run, of) : steps_of_ranks(r->run);
     return 0;
 }
 
-static int add_points(struct table *t, enum series_names of)
+static int add_points(struct table *t, enum timed_names of)
 {
     t->steps = dcr_arena_alloc(&t->rep->arena, (size_t)t->s->n_points * sizeof *t->steps);
     for (int i = 0; i < t->s->n_points; i++) {
@@ -163,15 +182,26 @@ static void put_rows(struct table *t, struct series *s, enum series_names of, si
     }
 }
 
-/* Named phases say more than the ranges inside them, because phases cover the steps alone. */
+/* returns  1: there is a row */
+static int add_names(struct report *rep, struct series *s, enum series_names of, enum timed_names timed, size_t *cap)
+{
+    struct table t = {.rep = rep, .s = s};
+    if (add_points(&t, timed))
+        return 0;
+    shorten(&t);
+    put_rows(&t, s, of, cap);
+    return 1;
+}
+
+/* Operators of a profiler divide the steps further than phases do. Ranges of native traces do not, because phases are
+ * such ranges in the steps alone. */
 void series_by_name(struct report *rep, struct series *s)
 {
     size_t cap = 0;
-    for (int of = 0; of < N_SERIES_NAMES && s->n_losses > 0; of++) {
-        struct table t = {.rep = rep, .s = s};
-        if ((of == NAMES_OPERATORS && s->n_phases > 0) || add_points(&t, (enum series_names)of))
-            continue;
-        shorten(&t);
-        put_rows(&t, s, (enum series_names)of, &cap);
-    }
+    if (s->n_losses == 0)
+        return;
+    if (!add_names(rep, s, NAMES_OPERATORS, TIMED_OPERATORS, &cap) && s->n_phases == 0)
+        add_names(rep, s, NAMES_OPERATORS, TIMED_RANGES, &cap);
+    add_names(rep, s, NAMES_MPI, TIMED_MPI, &cap);
+    add_names(rep, s, NAMES_COLLECTIVES, TIMED_COLLECTIVES, &cap);
 }

@@ -24,12 +24,20 @@ static int64_t of_part(const int64_t *part_ns, enum part p)
 }
 
 /* Whole ranges include what lies inside them, so they do not sum to a part. */
+static int is_in_part(const struct phase_result *p, enum part part)
+{
+    return !p->is_whole && *p->name && part_of_category(p->category) == part;
+}
+
 static int has_phases(const struct report *rep, const struct series *s)
 {
     for (int i = 0; i < s->n_points; i++)
         for (int k = 0; k < s->points[i].n_runs; k++) {
             const struct run_result *r = &rep->runs[s->points[i].runs[k]];
-            if (r->n_phases == 0 || phases_are_whole(r))
+            int n = 0;
+            for (int q = 0; q < r->n_phases; q++)
+                n += !r->phases[q].is_whole;
+            if (n == 0)
                 return 0;
         }
     return 1;
@@ -70,7 +78,7 @@ static void name_phases(struct report *rep, struct series *s)
             for (int k = 0; k < s->points[i].n_runs; k++) {
                 const struct run_result *r = &rep->runs[s->points[i].runs[k]];
                 for (int q = 0; q < r->n_phases; q++)
-                    if (*r->phases[q].name && part_of_category(r->phases[q].category) == (enum part)part)
+                    if (is_in_part(&r->phases[q], (enum part)part))
                         add_phase(rep, s, &cap, (enum part)part, r->phases[q].name);
             }
         add_phase(rep, s, &cap, (enum part)part, "");
@@ -91,8 +99,8 @@ static int fill_point(const struct report *rep, struct series *s, int from, int 
         for (int64_t step = 0; step < r->n_counted; step++)
             total += of_part(r->step_part_ns[step], part);
         for (int q = 0; q < r->n_phases; q++) {
-            int is_named = *r->phases[q].name && part_of_category(r->phases[q].category) == part;
-            const struct series_phase *is = is_named ? phase_of(s, part, r->phases[q].name) : NULL;
+            const struct series_phase *is =
+                is_in_part(&r->phases[q], part) ? phase_of(s, part, r->phases[q].name) : NULL;
             if (!is)
                 continue;
             named += r->phases[q].total_ns;
