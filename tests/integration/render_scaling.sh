@@ -18,6 +18,37 @@ check "every law has a residual or a reason" jq -e '.series[0].laws | length == 
 check "what was not measured is marked" jq -e '.series[0] | if .extrapolation.because then (.extrapolation.points | length) == 0
     else (.beyond_text | test("not measured")) and .extrapolation.points[0].n_nodes == 16 end' "$TMP/site/report.json"
 
+# Traces of PyTorch's profiler: rank 0 stands for a run of one rank, and both ranks are one of two.
+for n in 1 2; do
+    mkdir "$TMP/n$n"
+    for ((rank = 0; rank < n; rank++)); do cp "tests/data/foreign/torch-cpu/rank$rank.json.gz" "$TMP/n$n/"; done
+done
+"$BIN/dcreport" -q "$TMP/n1" "$TMP/n2" -o "$TMP/site" >/dev/null 2>&1
+check "traces alone are no series, and the report says how they become one" jq -e '(.series | length) == 2 and
+    any(.notes[]; .text | test("pack each folder with dccollect pack --nodes"))' "$TMP/site/report.json"
+for n in 1 2; do
+    echo '{"name": "train", "global_batch": 64}' >"$TMP/n$n/program.json"
+    check_status 0 "traces of $n ranks are packed" "$BIN/dccollect" pack "$TMP/n$n" --nodes $n -o "$TMP/n$n.tar"
+done
+"$BIN/dcreport" -q "$TMP/n1.tar" "$TMP/n2.tar" -o "$TMP/site" >/dev/null 2>&1
+# shellcheck disable=SC2016  # variables of jq
+check "... phases of the traces sum to each part, and their losses to its loss" jq -e '.series[0] as $s | $s.losses[0] as $l |
+    ([$s.phases[].name] | contains(["forward and other operators", "backward operators", "optimizer operators"])) and
+    ([$s.phases[] | select(.part == "compute") | .lost_ns[0]] | add) == $l.parts_ns.compute and
+    ([$s.phases[] | select(.part == "communication") | .lost_ns[0]] | add) == $l.parts_ns.comm_transfer + $l.parts_ns.comm_wait and
+    ([$s.phases[].lost_ns[0]] | add) == $l.loss_ns' "$TMP/site/report.json"
+# shellcheck disable=SC2016,SC2317  # variables of jq; check calls it
+operators_sum() { # self time of the files' operators over their steps is the sum of the rows
+    jq -e '. as $r | [$r.series[0].names[] | select(.of == "operators")] as $names | ($names | length) == 6 and $names[5].name == null and
+        all(0, 1; . as $i | $r.runs[$i] as $run |
+            ([$r.operators[] | select(.run == $run.slug) | .operators[].self_ns] | add) as $self |
+            ([$names[].ns[$i]] | add) as $sum | ($self / $sum) as $steps | $steps > 0 and
+            ($steps - ($steps | round) | fabs) < 1e-6 and ($steps | round) >= $run.n_steps * $run.n_ranks) and
+        ([$names[].lost_ns[0]] | add) == ([$names[].ns[1]] | add) - ((([$names[].ns[0]] | add) / 2) | round)' "$TMP/site/report.json"
+}
+check "... operators too: the five that lost most and the rest" operators_sum
+check "... in a fold beside the phases" grep -q '<summary>Lost time by name</summary>' "$TMP/site/scaling.html"
+
 public=$SHARED/data/traces/scaling
 if [ -d "$public" ]; then
     check_status 0 "V100, ResNet-152, strong" "$BIN/dcreport" "$public"/*_strong_resnet152_*.json -o "$TMP/site"

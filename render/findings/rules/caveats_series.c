@@ -128,6 +128,20 @@ static int is_nameless(const struct run *r)
     return r->n_traces == 1 && r->traces[0].is_rank_by_name && r->traces[0].rank < 0;
 }
 
+/* Traces of one program at several sizes have steps, and each a number of ranks of its own. */
+static int may_be_sizes(const struct report *rep)
+{
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        if (!is_bare(r->run) || !r->has_steps || r->n_ranks < 1)
+            return 0;
+        for (int k = 0; k < i; k++)
+            if (rep->runs[k].n_ranks == r->n_ranks)
+                return 0;
+    }
+    return 1;
+}
+
 void caveats_of_series(struct report *rep)
 {
     int n_with_points = 0;
@@ -149,7 +163,10 @@ void caveats_of_series(struct report *rep)
         report_add_note(rep, NOTE_CAVEAT, -1, NOTE_JOBS,
                         n_bare < rep->n_runs ? PHRASE(JOBS_OF_RUNS, slot_count(rep->n_runs - n_of_machine))
                                              : PHRASE(JOBS_OF_FILES, slot_count(rep->n_runs - n_of_machine)),
-                        PHRASE(JOBS_APART), n_nameless > 1 ? PHRASE(JOBS_BY_NAME) : PHRASE(NONE));
+                        PHRASE(JOBS_APART),
+                        n_nameless > 1      ? PHRASE(JOBS_BY_NAME)
+                        : may_be_sizes(rep) ? PHRASE(JOBS_BY_SIZE)
+                                            : PHRASE(NONE));
     int n_told = rep->n_series - n_bare - check_untold(rep);
     if (n_told > 1)
         report_add_note(rep, NOTE_GAP, -1, NOTE_MIXED, PHRASE(CONFIGURATIONS, slot_count(n_told)),

@@ -82,6 +82,7 @@ json_t *view_loss_names(struct site *s, const struct series *series)
     if (series->n_names == 0)
         return json_null();
     json_t *t = view_table(s, TABLE(LOSS_NAMES));
+    view_caption(s, t, series->names[0].of == NAMES_OPERATORS ? PHRASE(CAPTION_OF_THREADS) : PHRASE(NONE));
     point_columns(s, t, series);
     struct series_name sum = {0};
     for (int k = 0; k < series->n_names; k++) {

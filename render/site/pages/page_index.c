@@ -160,6 +160,7 @@ static json_t *series_view(struct site *s, int index, int place)
     json_t *names = view_loss_names(s, series);
     site_table(s, names, site_text(s, "loss-by-name%s", suffix), -1);
     view_set(s, v, "names", names);
+    view_flag(s, v, "is_beside_phases", series->n_phases > 0);
     const char *moves_said;
     json_t *moves = view_moves(s, series, &moves_said);
     site_table(s, moves, site_text(s, "moves%s", suffix), -1);
