@@ -45,10 +45,13 @@ function one(cat, name, ts, dur, pid, tid, args) {
     printf "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%d,\"dur\":%d,\"pid\":%d,\"tid\":%d,\"args\":{%s}}", n++ ? ",\n" : "", cat, name, ts, dur, pid, tid, args
 }' > "$TMP/$trace"
 check "a site of a GPU trace is made" "$BIN/dcreport" "$TMP/$trace" -o "$site/gpu" -q
+sed 's/"dur":420/"dur":350/; s/"name":"gemm_f16"/"name":"void math::gemm<16>(int)"/' "$TMP/$trace" > "$TMP/before.json"
+awk 'BEGIN { FS = OFS = "\"name\":\"gemm_f16" } /gemm_f16/ { $0 = $1 "\"name\":\"void math::gemm<" NR % 2 ">(int)" $2 } 1' "$TMP/$trace" > "$TMP/after.json"
+check "a site of two GPU traces is made" "$BIN/dcreport" --baseline "$TMP/before.json" -- "$TMP/after.json" -o "$site/names" -q
 mapfile -t pages < <(cd "$site" && find . -name '*.html' -printf '%P\n' | sort)
 
 # Of three runs of one kind two are examined; of the second site only pages of other kinds.
-mapfile -t some < <(printf '%s\n' "${pages[@]}" | grep -vE '^runs/2node|^gpu/(analysis|data|formulas|glossary|methodology)')
+mapfile -t some < <(printf '%s\n' "${pages[@]}" | grep -vE '^runs/2node|^gpu/(analysis|data|formulas|glossary|methodology)|^names/(runs|index|methodology)')
 
 mv "$TMP/whole.html" "$site/" # it has the same contents, so some checks need not be repeated on it
 
@@ -221,7 +224,7 @@ if npm_tools; then
     rm "$site/bad.html"
     # On paper: whole, and without gaps. The last page is cut.
     sed 's|<main id="main">|<main id="main"><figure id="tall"><svg width="2000" height="1500"></svg></figure>|' "$site/index.html" > "$TMP/cut.html"
-    mapfile -t printed < <(printf "$site/%s\n" index.html methodology.html whole.html \
+    mapfile -t printed < <(printf "$site/%s\n" index.html methodology.html whole.html names/compare.html \
         "$(printf '%s\n' "${pages[@]}" | grep '^runs/4.*index')" "$(printf '%s\n' "${pages[@]}" | grep '^gpu/runs/.*index')")
     node tests/browser/print.js "$TOOLS" "${printed[@]}" "$TMP/cut.html" > "$TMP/paper"
     if grep -q '^not ok .*cut.html.*longer than a page' "$TMP/paper"; then ok "a cut page is noticed"; else not_ok "a cut page is noticed" "$(tail -n 1 "$TMP/paper")"; fi
@@ -234,7 +237,7 @@ if npm_tools; then
     done < "$TMP/paper"
     if [ "$(wc -l < "$TMP/paper")" -eq $((${#printed[@]} + 1)) ]; then ok "every page was printed"; else not_ok "every page was printed" "$(cat "$TMP/paper")"; fi
     node tests/browser/timeline.js "$TOOLS" "$site/$(printf '%s\n' "${pages[@]}" | grep '^runs/.*timeline' | tail -n 1)" \
-        "$site/gpu/index.html" > "$TMP/timeline" 2>&1 ||
+        "$site/gpu/index.html" "$site/names/compare.html" > "$TMP/timeline" 2>&1 ||
         echo "not ok the timeline's test ran to its end ($(tail -n 3 "$TMP/timeline"))" >> "$TMP/timeline"
     while IFS= read -r line; do
         case $line in

@@ -1,7 +1,7 @@
-// timeline.js TOOLS PAGE GPU-INDEX: uses a timeline as a reader would, then that of a GPU trace, from the first page of its site
-// on; prints ok or not ok.
+// timeline.js TOOLS PAGE GPU-INDEX COMPARE: uses a timeline as a reader would, then that of a GPU trace, from the first page of its
+// site on, then a table whose rows unfold; prints ok or not ok.
 'use strict';
-const [, , tools, path, gpu] = process.argv;
+const [, , tools, path, gpu, compare] = process.argv;
 const { launch } = require('./browser.js')(tools);
 const say = (good, what, why) => console.log((good ? 'ok ' : 'not ok ') + what + (good ? '' : ' (' + JSON.stringify(why) + ')'));
 const wait = ms => new Promise(done => setTimeout(done, ms));
@@ -115,6 +115,25 @@ const wait = ms => new Promise(done => setTimeout(done, ms));
   await wait(500);
   const kernel = await chosenText(page);
   say(/fuse<script>alert\(1\)<\/script>/.test(kernel) && await page.evaluate(() => !document.querySelector('#chosen script, #chosen img')), 'a kernel named <script> is text', kernel);
+  /* Kernels by short names, which unfold to the full ones. */
+  await page.goto('file://' + compare);
+  const rows = () => page.evaluate(() => {
+    const table = document.querySelector('.unfold').closest('table');
+    return [...table.tBodies].map(b => [b.rows[0].cells[0].innerText.trim().split(' ')[0], [...b.rows].filter(r => r.getClientRects().length).length]);
+  });
+  const table = f => page.evaluate(f);
+  await table(() => { for (const d of document.querySelectorAll('details.more')) d.open = true; });
+  const folded = await rows();
+  say(folded.length > 3 && folded.every(r => r[1] === 1), 'full names are folded', folded);
+  await page.click('tbody:nth-of-type(2) .unfold summary');
+  const open = await rows();
+  say(open[1][1] > 1 && open.every((r, i) => r[1] === folded[i][1] || i === 1), 'a row unfolds to its names, and no other', open);
+  await table(() => document.querySelector('.unfold').closest('table').tHead.rows[0].cells[0].querySelector('button').click());
+  const sorted = await rows(), names = sorted.map(r => r[0]);
+  say(names.join() === [...names].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).join() && sorted.some(r => r[0] === open[1][0] && r[1] === open[1][1]),
+    'sorted rows keep what they unfold to', sorted);
+  say(await table(() => [...document.querySelectorAll('.inside')].some(r => /<script>alert/.test(r.innerText)) && !document.querySelector('main img')),
+    'a full name that is markup is text', '');
   say(errors.length === 0, 'no complaint', errors);
   await browser.close();
 })().catch(e => { console.log('not ok ' + e.message); process.exit(1); });
