@@ -161,6 +161,44 @@ static void test_full_names(void **state)
     }
 }
 
+/* A profiler's operators and the native ranges of a run show the same time, which counts once. A side that lacks the
+ * one is compared by the other. */
+static void test_operators_of_two_recorders(void **state)
+{
+    (void)state;
+    static struct host_operator operators[] = {{.name = "aten::mm", .n = 2, .self_ns = 70}},
+                                ranges[] = {{.name = "forward", .n = 1, .self_ns = 100}};
+    static const struct kernel none[] = {{"k", 1, 1}};
+    static const struct {
+        int has_operators[N_SIDES], has_ranges[N_SIDES];
+        const char *name; /* NULL: nothing compares */
+    } cases[] = {{{1, 1}, {1, 1}, "aten::mm"},
+                 {{1, 1}, {0, 1}, "aten::mm"},
+                 {{1, 0}, {1, 1}, "forward"},
+                 {{0, 0}, {1, 1}, "forward"},
+                 {{0, 0}, {1, 0}, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *runs[N_SIDES];
+        for (int side = 0; side < N_SIDES; side++) {
+            runs[side] = made_gpu(none, 1, 1000, 100);
+            runs[side]->traces[0].operators =
+                (struct host_operators){.list = operators, .n_names = cases[i].has_operators[side]};
+            runs[side]->ranges = (struct host_operators){.list = ranges, .n_names = cases[i].has_ranges[side]};
+        }
+        struct dcr_arena arena = {0};
+        struct changes c = changes_between(&arena, runs[BEFORE], runs[AFTER]);
+        const struct changed_table *t = &c.of[CHANGED_OPERATORS];
+        assert_int_equal(t->n_rows, cases[i].name != NULL);
+        if (cases[i].name) {
+            assert_string_equal(t->rows[0].name, cases[i].name);
+            assert_int_equal(t->rows[0].ns[BEFORE], t->rows[0].ns[AFTER]);
+        }
+        dcr_arena_release(&arena);
+        run_free(runs[BEFORE]);
+        run_free(runs[AFTER]);
+    }
+}
+
 /* A file in the spool of its run is the same file before and after. */
 static void test_files_in_spools(void **state)
 {
@@ -462,12 +500,19 @@ static void test_extremes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),     cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_by_name),         cmocka_unit_test(test_full_names),
-                                       cmocka_unit_test(test_files_in_spools), cmocka_unit_test(test_files_of_each_run),
-                                       cmocka_unit_test(test_less_work),       cmocka_unit_test(test_no_less_work),
-                                       cmocka_unit_test(test_unequal_steps),   cmocka_unit_test(test_not_compared),
-                                       cmocka_unit_test(test_many_names),      cmocka_unit_test(test_other_names),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_short_names),
+                                       cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_by_name),
+                                       cmocka_unit_test(test_full_names),
+                                       cmocka_unit_test(test_operators_of_two_recorders),
+                                       cmocka_unit_test(test_files_in_spools),
+                                       cmocka_unit_test(test_files_of_each_run),
+                                       cmocka_unit_test(test_less_work),
+                                       cmocka_unit_test(test_no_less_work),
+                                       cmocka_unit_test(test_unequal_steps),
+                                       cmocka_unit_test(test_not_compared),
+                                       cmocka_unit_test(test_many_names),
+                                       cmocka_unit_test(test_other_names),
                                        cmocka_unit_test(test_extremes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
