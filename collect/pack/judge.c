@@ -2,7 +2,9 @@
 #include "collect/pack/parts.h"
 
 #include "collect/record/job.h"
+#include "collect/record/linked.h"
 #include "collect/record/spool_layout.h"
+#include "lib/base/fs.h"
 #include "lib/base/json_string.h"
 
 #include <limits.h>
@@ -35,15 +37,27 @@ static int judge_record(struct pack *p, const json_t *record, const char *who)
         pack_reason(p, "%s was %s", who, how);
     else if (signal > 0)
         pack_reason(p, "%s was ended by signal %d (%s)%s", who, (int)signal, strsignal((int)signal), after);
-    else if (status > 128 && status < 128 + NSIG && strsignal((int)status - 128)) /* the convention of shells and
-                                                                                   * launchers */
-        pack_reason(p, "%s ended with exit status %d, which stands for signal %d (%s)%s", who, (int)status,
+    else if (status > 128 && status < 128 + NSIG && strsignal((int)status - 128)) /* the convention of shells, which a
+                                                                                   * launcher may not follow */
+        pack_reason(p, "%s ended with exit status %d, which may mean signal %d (%s)%s", who, (int)status,
                     (int)status - 128, strsignal((int)status - 128), after);
     else if (status != 0)
         pack_reason(p, "%s ended with exit status %d%s", who, (int)status, after);
     else
         return 0;
     return 1;
+}
+
+/* A launcher has statuses that are not the program's: Open MPI's mpirun ends with 132 if it does not find the program.
+ */
+static void judge_launcher(struct pack *p)
+{
+    const json_t *command = json_object_get(p->launcher, "command");
+    const char *first = json_string_value(json_array_get(command, 0));
+    char who[48] = "the program";
+    if (first && linked_is_launcher(first))
+        snprintf(who, sizeof who, "the launcher %.30s", dcr_last_part(first));
+    (void)judge_record(p, p->launcher, who);
 }
 
 /* Only the collector counts events of processes that got no trace. */
@@ -122,7 +136,7 @@ void pack_judge(struct pack *p)
     int n_bad = 0;
     json_int_t world = 0;
     if (p->launcher)
-        (void)judge_record(p, p->launcher, "the program");
+        judge_launcher(p);
     judge_losses(p, p->launcher);
     for (size_t i = 0; i < p->n_ranks; i++) {
         const json_t *record = p->ranks[i].record;

@@ -322,7 +322,7 @@ reasons() { # PATTERN...
         manifest wrong.tar ".incomplete_because | any(test(\"$pattern\"))" || { echo "$pattern is not among them"; return 1; }
     done
 }
-check "... and said" reasons "rank 0 ended with exit status 134, which stands for signal 6" "further ranks may have failed too" \
+check "... and said" reasons "rank 0 ended with exit status 134, which may mean signal 6" "further ranks may have failed too" \
     "trace 'rank1/trace-1.dct' is empty" "trace 'rank2/trace-2.dct' has 1 damaged" "trace-3.dct.1' is a piece of a trace whose"
 
 # A good archive is not lost when the next one cannot be written.

@@ -28,6 +28,13 @@ check "no spool is left" test ! -e alone.tar.spool
 # ---- status
 check_status 7 "the program's exit status" "$COLLECT" run -o status.tar -- ./marks 1 0 7
 check "incomplete, with the reason" manifest status.tar '(.complete | not) and (.incomplete_because[0] | test("exit status 7"))'
+"$COLLECT" run -o status.tar -- sh -c 'exit 139' 2>err
+check "a status above 128 is not surely a signal" manifest status.tar \
+    '.incomplete_because == ["the program ended with exit status 139, which may mean signal 11 (Segmentation fault)"]'
+mkdir front && printf '#!/bin/sh\nexit 132\n' >front/mpirun && chmod +x front/mpirun
+"$COLLECT" run -o status.tar -- front/mpirun -n 2 ./no-such-program 2>err
+check "the status of a launcher is its own" manifest status.tar \
+    '.incomplete_because == ["the launcher mpirun ended with exit status 132, which may mean signal 4 (Illegal instruction)"]'
 for signal in 9 11 6; do
     check_status $((128 + signal)) "ended by signal $signal" "$COLLECT" run -o signal.tar -- ./marks 10 $signal
     check "verify after signal $signal" "$COLLECT" verify signal.tar
