@@ -10,6 +10,7 @@
 #include "render/metrics/rule.h"
 #include "render/model/build.h"
 #include "render/findings/actions.h"
+#include "render/findings/failed.h"
 #include "render/findings/run_said.h"
 #include "render/findings/shares.h"
 #include "render/findings/stepless.h"
@@ -234,6 +235,7 @@ void claims_of_runs(struct report *rep)
             say_nothing_limits(rep, r);
         else
             say_limits(rep, r, is_shared_first && n ? order[0] : n > 1 ? order[1] : NULL);
+        said_of_end(&r->said, phrase_of_early_end(rep, r));
         if (lost_steps(r->run))
             said_of_loss(&r->said, r);
         r->headline = say_headline(&rep->arena, &r->said);

@@ -1,6 +1,10 @@
 /* failed.c - see failed.h. Called by stepless.c and stepless_action.c. */
 #include "render/findings/failed.h"
 
+#include "render/findings/rules/analyse.h"
+#include "render/metrics/series/differing.h"
+#include "lib/base/fs.h"
+
 #include <signal.h>
 #include <string.h>
 
@@ -13,7 +17,7 @@ struct failure {
 static struct failure failure_of(const struct run *a)
 {
     struct failure f = {0};
-    if (!run_failed(a))
+    if (!run_ended_badly(a))
         return f;
     for (int i = 0; i < a->n_endings && f.is.kind != ENDING_FAILED; i++)
         if (a->endings[i].kind == ENDING_FAILED || (a->endings[i].kind == ENDING_TOLD && !f.is.kind))
@@ -28,23 +32,67 @@ static const char *host_of(const struct run *a, const struct failure *f)
     return f->rank && *f->rank->host ? f->rank->host : a->nodes_len == 1 ? a->nodes[0].host : "";
 }
 
+/* The signal that a status may mean by the convention of shells, 128 and its number. mpirun has other statuses above
+ * 128 too, so this is no more than likely. */
 static int signal_of(const struct run_ending *e)
 {
     return e->signal ? e->signal : e->status > 128 && e->status < 128 + NSIG ? e->status - 128 : 0;
 }
 
-static struct phrase headline(struct report *rep, const struct run_ending *e)
+static const char *signal_words(struct report *rep, const char *word, int number)
 {
-    int by = signal_of(e);
-    struct slot rank = slot_count(e->rank), status = slot_count(e->status);
+    const char *words = sigdescr_np(number);
+    return words ? report_text(rep, "%s %d (%s)", word, number, words) : report_text(rep, "%s %d", word, number);
+}
+
+/* "rank 1", "mpirun", "the program". The status of a launcher is not that of the program. */
+static const char *who_ended(struct report *rep, const struct run *a, const struct run_ending *e)
+{
+    return e->rank >= 0           ? report_text(rep, "rank %d", e->rank)
+           : launched_word(a) > 0 ? report_text(rep, "%.30s", dcr_last_part(a->command[0]))
+                                  : "the program";
+}
+
+static struct phrase headline(struct report *rep, const struct run *a, const struct run_ending *e)
+{
+    struct slot rank = slot_count(e->rank), status = slot_count(e->status), who = slot_name(who_ended(rep, a, e));
     if (e->kind == ENDING_TOLD)
         return e->rank < 0 ? PHRASE(PROGRAM_TOLD) : PHRASE(RANK_TOLD, rank);
-    if (!by)
-        return e->rank < 0 ? PHRASE(PROGRAM_FAILED, status) : PHRASE(RANK_FAILED, rank, status);
-    const char *words = sigdescr_np(by);
-    struct slot name =
-        slot_name(words ? report_text(rep, "Signal %d (%s)", by, words) : report_text(rep, "Signal %d", by));
-    return e->rank < 0 ? PHRASE(PROGRAM_KILLED, name) : PHRASE(RANK_KILLED, rank, name);
+    if (!e->signal && e->rank < 0)
+        return launched_word(a) > 0 ? PHRASE(LAUNCHER_FAILED, who, status) : PHRASE(PROGRAM_FAILED, status);
+    if (!e->signal)
+        return PHRASE(RANK_FAILED, rank, status);
+    struct slot by = slot_name(signal_words(rep, "Signal", e->signal));
+    return e->rank < 0 ? PHRASE(PROGRAM_KILLED, by, who) : PHRASE(RANK_KILLED, rank, by);
+}
+
+/* Did a rank end inside a range? A status other than 0 alone does not tell that work was left. */
+static int is_early(const struct run *a, const struct failure *f)
+{
+    int is_inside = 0;
+    for (int i = 0; i < a->ranks_len; i++)
+        is_inside |= *a->ranks[i].ended_in != '\0';
+    return f->is.signal || is_inside;
+}
+
+struct phrase phrase_of_early_end(struct report *rep, const struct run_result *r)
+{
+    const struct run *a = r->run;
+    struct failure f = failure_of(a);
+    const struct run_rank *late = rank_that_broke_off(a).late;
+    if (!f.is.kind || !r->has_steps)
+        return PHRASE(NONE);
+    struct slot who = slot_name(who_ended(rep, a, &f.is)), status = slot_count(f.is.status);
+    if (f.is.kind == ENDING_TOLD)
+        return PHRASE(TOLD_EARLY, who);
+    if (f.is.signal)
+        return PHRASE(KILLED_EARLY, slot_name(signal_words(rep, "signal", f.is.signal)), who);
+    if (late && f.is.rank < 0)
+        return PHRASE(BROKE_OFF_EARLY, slot_count(late->rank), who, status);
+    struct slot how = slot_name(is_early(a, &f) ? "ended early" : "failed");
+    return signal_of(&f.is) ? PHRASE(FAILED_EARLY_PERHAPS, how, who, status,
+                                     slot_name(signal_words(rep, "signal", signal_of(&f.is))))
+                            : PHRASE(FAILED_EARLY, how, who, status);
 }
 
 int is_failed(const struct run_result *r)
@@ -58,11 +106,14 @@ int say_failed(struct report *rep, const struct run_result *r, struct said *out)
     struct failure f = failure_of(a);
     if (!is_failed(r))
         return 0;
-    *out = (struct said){.headline = headline(rep, &f.is)};
+    *out = (struct said){.headline = headline(rep, a, &f.is)};
     if (*host_of(a, &f))
         said_add(out, PHRASE(FAILED_ON, slot_name(host_of(a, &f))));
     if (f.rank && *f.rank->ended_in)
         said_add(out, PHRASE(FAILED_INSIDE, slot_name(report_text(rep, "%.80s", f.rank->ended_in))));
+    if (!f.is.signal && signal_of(&f.is))
+        said_add(out, PHRASE(STATUS_MAY_MEAN, slot_count(f.is.status),
+                             slot_name(signal_words(rep, "signal", signal_of(&f.is)))));
     double s = a->started_s > 0 && a->ended_s > a->started_s ? a->ended_s - a->started_s : 0;
     if (s > 0 && s < 1e9)
         said_add(out, PHRASE(FAILED_AFTER, slot_time((int64_t)(s * 1e9))));

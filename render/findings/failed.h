@@ -1,4 +1,4 @@
-/* failed.h - a run that ended badly before any of its steps was recorded: what ended it, and where to look first.
+/* failed.h - a run that ended badly: what ended it, and, before any of its steps was recorded, where to look first.
  * Advice on how to name steps would not help. Inside render/findings. Test: tests/unit/test_failed.c */
 #ifndef RENDER_FINDINGS_FAILED_H
 #define RENDER_FINDINGS_FAILED_H
@@ -10,6 +10,9 @@ int is_failed(const struct run_result *r);
 /** say_failed - what ended the run, where, and after how long.
  *  returns  0: it has steps or epochs, ended well, or its end is unknown; nothing is written */
 int say_failed(struct report *rep, const struct run_result *r, struct said *out);
+/** phrase_of_early_end - "The run ended early: signal 9 (Killed) ended rank 1."; none for a run without steps, and
+ * unless it is known that it ended badly. */
+struct phrase phrase_of_early_end(struct report *rep, const struct run_result *r);
 /** advise_failed - what to look at first; only if say_failed returned 1.
  *  is_long  gets 1 if it lasted long enough for steps without names */
 struct stepless_advice advise_failed(struct report *rep, const struct run_result *r, int *is_long);

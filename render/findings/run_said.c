@@ -293,18 +293,17 @@ struct said said_of_class(struct report *rep, const struct run_result *r, const 
 
 /* ---- several causes; none ------------------------------------------------------------------------------------ */
 
+static int continues_headline(struct phrase p)
+{
+    return p.id == PHRASE_PART_OF_STEP || p.id == PHRASE_SHARE_BEFORE || p.id == PHRASE_SHARE_OF_MEDIAN ||
+           p.id == PHRASE_CORES_LEFT;
+}
+
 void said_why(struct said *s, const struct said *of)
 {
     for (int i = 0; i < SAID_MAX; i++)
-        switch (of->support[i].id) {
-        case PHRASE_PART_OF_STEP: /* they continue their headline */
-        case PHRASE_SHARE_BEFORE:
-        case PHRASE_SHARE_OF_MEDIAN:
-        case PHRASE_CORES_LEFT:
-            break;
-        default:
+        if (!continues_headline(of->support[i]))
             said_some(s, of->support[i]);
-        }
 }
 
 struct phrase said_other_cause(const struct run_result *r, const struct class_result *k)
@@ -315,6 +314,17 @@ struct phrase said_other_cause(const struct run_result *r, const struct class_re
     return k->cls == CLASS_IMBALANCE && r->straggler.has && r->straggler.wait_ratio > 0.5
                ? PHRASE(OTHER_CAUSE_RANK, slot_count(r->straggler.rank), share)
                : PHRASE(OTHER_CAUSE, name, share);
+}
+
+void said_of_end(struct said *s, struct phrase ended)
+{
+    int at = 0;
+    while (at < 2 && continues_headline(s->support[at]))
+        at++;
+    if (ended.id == PHRASE_NONE)
+        return;
+    memmove(&s->support[at + 1], &s->support[at], (size_t)(2 - at) * sizeof *s->support);
+    s->support[at] = ended;
 }
 
 void said_of_loss(struct said *s, const struct run_result *r)

@@ -566,6 +566,19 @@ static void add_losses(const struct report *rep, struct series *s)
         }
 }
 
+/* The smallest node count with a run that failed after its first step. */
+static void add_ending(const struct report *rep, struct series *s)
+{
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->points[i].n_runs; k++) {
+            const struct run_result *r = &rep->runs[s->points[i].runs[k]];
+            if (r->has_steps && run_ended_badly(r->run)) {
+                said_add(&s->said, PHRASE(RUN_ENDED_BADLY, slot_nodes(rep, &s->points[i])));
+                return;
+            }
+        }
+}
+
 static void say_series(struct report *rep, int index)
 {
     struct series *s = &rep->series[index];
@@ -574,6 +587,7 @@ static void say_series(struct report *rep, int index)
     series_scaling_texts(rep, s);
     find_series(rep, index);
     add_losses(rep, s);
+    add_ending(rep, s);
     s->node_time = s->said.headline.id == PHRASE_SCALING_UNLIKE ? PHRASE(NONE) : node_time(rep, s);
     s->headline = say_headline(&rep->arena, &s->said);
     s->support = say_support(&rep->arena, &s->said);

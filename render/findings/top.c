@@ -12,6 +12,7 @@
 #include "render/findings/rules/trials.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
+#include "render/findings/failed.h"
 #include "render/findings/narrate.h"
 #include "render/findings/ranking.h"
 #include "render/findings/run_said.h"
@@ -228,6 +229,13 @@ static void judge_beside(struct report *rep, const struct run_result *r, const s
         rep->ruled_out[n++] = r->judged[i];
 }
 
+/* Of a set, no single run is told. */
+static const char *early_end(struct report *rep, const struct run_result *r)
+{
+    const struct phrase ended = phrase_of_early_end(rep, r);
+    return is_ranked(rep) || ended.id == PHRASE_NONE ? "" : say_phrase(&rep->arena, &ended);
+}
+
 void top_sentences(struct report *rep)
 {
     const struct series *s = main_series(rep);
@@ -281,7 +289,7 @@ void top_sentences(struct report *rep)
     /* For a series that scales, the headline has the speed-up, so the next sentence says what its largest run does. */
     const char *second = s && s->limit_claim < 0 && s->n_losses ? r->headline
                          : s && *s->headline                    ? say_phrase(&rep->arena, &s->said.support[0])
-                         : r->has_steps                         ? rep->first_action
+                         : r->has_steps                         ? joined(rep, early_end(rep, r), rep->first_action)
                                                                 : rep->support;
     rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);
 }

@@ -307,12 +307,16 @@ const char *counted_word(enum counted_unit c)
     return words[c];
 }
 
-int run_failed(const struct run *a)
+int run_ended_badly(const struct run *a)
 {
-    if (a->is_complete || !*a->collector_version || a->n_epochs || a->summary.n_steps || a->n_traces || a->is_foreign)
-        return 0;
-    for (int i = 0; i < a->n_endings; i++)
+    for (int i = 0; !a->is_complete && i < a->n_endings; i++)
         if (a->endings[i].kind == ENDING_FAILED || a->endings[i].kind == ENDING_TOLD)
             return 1;
     return 0;
+}
+
+int run_failed(const struct run *a)
+{
+    return run_ended_badly(a) && *a->collector_version && !a->n_epochs && !a->summary.n_steps && !a->n_traces &&
+           !a->is_foreign;
 }

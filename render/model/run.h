@@ -204,6 +204,8 @@ struct run_file {
     const char *name;
     struct dct_io sum[DCT_N_IO];
 };
+/** run_ended_badly - did a collector see a process of it fail, or told to end? */
+int run_ended_badly(const struct run *a);
 /** run_failed - did a collector see it end badly, and is there no epoch, no step in the program's own summary and no
  *  trace of another tool? Ranges may still name its steps. Test: tests/unit/test_failed.c */
 int run_failed(const struct run *a);
@@ -290,7 +292,7 @@ struct run_ending {
     const char *text; /* the collector's sentence */
     enum ending_kind kind;
     int rank;           /* -1 = the program as a whole */
-    int status, signal; /* 0 = not said; a status above 128 is that of a signal */
+    int status, signal; /* 0 = not said; a status above 128 may be that of a signal */
 };
 
 struct run_gap {

@@ -23,6 +23,6 @@ struct run_ending ending_of(const char *sentence)
     if (sscanf(sentence, "rank %d ", &e.rank) != 1)
         e.rank = -1;
     e.status = number_behind(sentence, "exit status ");
-    e.signal = number_behind(sentence, "signal ");
+    e.signal = number_behind(sentence, " ended by signal "); /* not the one that a status may mean */
     return e;
 }

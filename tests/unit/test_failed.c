@@ -24,7 +24,19 @@ static const struct {
      NULL,
      5,
      ADVICE_READ_STDERR},
-    {{"the program ended with exit status 134, which stands for signal 6 (Aborted)", NULL},
+    {{"the program ended with exit status 134, which stands for signal 6 (Aborted)", NULL}, /* of an older collector */
+     PHRASE_PROGRAM_FAILED,
+     -1,
+     NULL,
+     134,
+     ADVICE_READ_CORE_FILE},
+    {{"the program ended with exit status 137, which may mean signal 9 (Killed)", NULL},
+     PHRASE_PROGRAM_FAILED,
+     -1,
+     NULL,
+     137,
+     ADVICE_CHECK_MEMORY},
+    {{"the program was ended by signal 6 (Aborted)", NULL},
      PHRASE_PROGRAM_KILLED,
      -1,
      "Signal 6 (Aborted)",
@@ -58,7 +70,16 @@ static void test_what_the_collector_says(void **state)
     assert_int_equal(e.kind, ENDING_FAILED);
     assert_int_equal(e.rank, 3);
     assert_int_equal(e.status, 139);
+    assert_int_equal(e.signal, 0); /* not seen by the collector */
+    e = ending_of("rank 3 was ended by signal 11 (Segmentation fault)");
+    assert_int_equal(e.kind, ENDING_FAILED);
+    assert_int_equal(e.status, 0);
     assert_int_equal(e.signal, 11);
+    e = ending_of("the launcher mpirun ended with exit status 132, which may mean signal 4 (Illegal instruction)");
+    assert_int_equal(e.kind, ENDING_FAILED);
+    assert_int_equal(e.rank, -1);
+    assert_int_equal(e.status, 132);
+    assert_int_equal(e.signal, 0);
     e = ending_of("the program was interrupted (SIGINT)");
     assert_int_equal(e.kind, ENDING_TOLD);
     assert_int_equal(e.rank, -1);
@@ -96,10 +117,12 @@ static void check_said(const struct run_result *r, size_t i)
         assert_int_equal(slot->count, cases[i].status);
     if (cases[i].rank >= 0)
         assert_string_equal(assert_supports(s, PHRASE_FAILED_ON)[0].name, cases[i].rank ? "h1" : "h0");
+    if (cases[i].status > 128)
+        assert_int_equal(assert_supports(s, PHRASE_STATUS_MAY_MEAN)[0].count, cases[i].status);
     if (cases[i].rank == 1)
         assert_string_equal(assert_supports(s, PHRASE_FAILED_INSIDE)[0].name, "load_data");
     assert_int_equal(r->advised.id, cases[i].advice);
-    if (cases[i].advice == ADVICE_CHECK_MEMORY) {
+    if (cases[i].advice == ADVICE_CHECK_MEMORY && cases[i].rank == 1) {
         assert_string_equal(r->advised.slot[0].name, "rank 1");
         assert_string_equal(r->advised.slot[1].name, "h1");
         assert_contains(r->stepless_advice, "3.00 GB");
@@ -158,19 +181,112 @@ static void test_several(void **state)
     release(&f);
 }
 
-/* With steps, or without a known end, the time of the steps is reported. */
-static void test_others(void **state)
+static struct run *run_with_steps(int n_nodes, const char *ended, const char *inside)
+{
+    struct run *r = made_even_run(n_nodes, 64, 40, 80000000, 0, 0, 0);
+    r->collector_version = "0.1.0";
+    r->is_complete = !ended;
+    if (ended)
+        end(r, &ended, 1);
+    r->ranks[0].ended_in = inside;
+    return r;
+}
+
+/* The status of a launcher is its own, before the first step and after it. */
+static void test_launcher(void **state)
+{
+    (void)state;
+    static const char *command[] = {"/usr/bin/mpirun", "-n", "2", "./train"};
+    static const char *const ended[] = {"the launcher mpirun ended with exit status 132, which may mean signal 4 (x)"};
+    for (int has_steps = 0; has_steps < 2; has_steps++) {
+        struct fixture f = {.n = 1};
+        f.runs[0] = has_steps ? run_with_steps(2, ended[0], "step") : failed_run(0);
+        end(f.runs[0], ended, 1);
+        f.runs[0]->command = command;
+        f.runs[0]->n_command = 4;
+        tell(&f);
+        const struct slot *slot = has_steps
+                                      ? assert_supports(&f.rep.said, PHRASE_FAILED_EARLY_PERHAPS) + 1
+                                      : (assert_finds(&f.rep.said, PHRASE_LAUNCHER_FAILED), f.rep.said.headline.slot);
+        assert_string_equal(slot[0].name, "mpirun");
+        assert_int_equal(slot[1].count, 132);
+        release(&f);
+    }
+}
+
+/* With steps, their time is reported, and that the run ended badly right after the headline. */
+static void test_after_the_first_step(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ended, *inside, *said;
+        enum phrase_id id;
+    } ends[] = {
+        {"rank 1 ended with exit status 5", "", "The run failed: rank 1 ended with exit status 5.",
+         PHRASE_FAILED_EARLY},
+        {"the program ended with exit status 1", "step", "The run ended early: the program ended with exit status 1.",
+         PHRASE_FAILED_EARLY},
+        {"rank 1 ended with exit status 139", "step",
+         "The run ended early: rank 1 ended with exit status 139, which may mean signal 11 (Segmentation fault).",
+         PHRASE_FAILED_EARLY_PERHAPS},
+        {"rank 1 was ended by signal 9 (Killed)", "", "The run ended early: signal 9 (Killed) ended rank 1.",
+         PHRASE_KILLED_EARLY},
+        {"the program was interrupted (SIGINT)", "", "The run ended early: the program was told to end.",
+         PHRASE_TOLD_EARLY},
+        {NULL, "", NULL, PHRASE_NONE},
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct fixture f = {.n = 1};
+        f.runs[0] = run_with_steps(2, ends[i].ended, ends[i].inside);
+        tell(&f);
+        const struct phrase *support = f.rep.said.support;
+        int at = support[0].id == PHRASE_PART_OF_STEP; /* it continues the headline */
+        assert_int_equal(f.rep.runs[0].advised.id, ADVICE_NONE);
+        assert_lacks(f.rep.headline, "failed");
+        if (ends[i].ended) {
+            assert_int_equal(support[at].id, ends[i].id);
+            assert_contains(f.rep.support, ends[i].said);
+            assert_contains(f.rep.verdict, ends[i].said);
+        }
+        for (int k = 0; k < SAID_MAX; k++)
+            assert_true(k == at || (support[k].id != PHRASE_FAILED_EARLY && support[k].id != PHRASE_KILLED_EARLY));
+        release(&f);
+    }
+}
+
+/* The rank that broke off is named where the collector saw only the launcher. */
+static void test_broke_off(void **state)
 {
     (void)state;
     struct fixture f = {.n = 1};
-    f.runs[0] = made_even_run(2, 64, 40, 80000000, 0, 0, 0);
-    f.runs[0]->collector_version = "0.1.0";
-    f.runs[0]->is_complete = 0;
-    end(f.runs[0], cases[0].reasons, 2);
+    f.runs[0] = run_with_steps(2, "the program ended with exit status 139", "forward");
+    f.runs[0]->ranks[1].ended_in = "all_reduce";
+    for (int i = 0; i < 2; i++)
+        f.runs[0]->ranks[i].source = STEPS_TRACE;
     tell(&f);
-    assert_int_equal(f.rep.runs[0].advised.id, ADVICE_NONE);
-    assert_lacks(f.rep.headline, "failed");
+    const struct slot *slot = assert_supports(&f.rep.said, PHRASE_BROKE_OFF_EARLY);
+    assert_int_equal(slot[0].count, 0);
+    assert_int_equal(slot[2].count, 139);
     release(&f);
+}
+
+/* Of a series, the answer says which of its runs did not end well. */
+static void test_series(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = run_with_steps(1, NULL, "");
+    f.runs[1] = run_with_steps(2, "rank 1 was ended by signal 9 (Killed)", "");
+    tell(&f);
+    assert_int_equal(assert_supports(&f.rep.said, PHRASE_RUN_ENDED_BADLY)[0].count, 2);
+    release(&f);
+}
+
+/* Without a known end, the time of the steps is reported. */
+static void test_others(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
     static const char *const left[] = {"1 of 2 ranks left nothing"};
     f = (struct fixture){.n = 1};
     f.runs[0] = failed_run(0);
@@ -187,6 +303,10 @@ int main(void)
         cmocka_unit_test(test_what_the_collector_says),
         cmocka_unit_test(test_before_the_first_step),
         cmocka_unit_test(test_several),
+        cmocka_unit_test(test_launcher),
+        cmocka_unit_test(test_after_the_first_step),
+        cmocka_unit_test(test_broke_off),
+        cmocka_unit_test(test_series),
         cmocka_unit_test(test_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,13 @@ int has_bad_clock(const struct report *rep, const struct run_result *r);
 /** caveats_of_cores, caveats_of_series - parts of caveats. */
 void caveats_of_cores(struct report *rep);
 
+/** rank_that_broke_off - of an incomplete run, the one rank that did not reach the exchange in which the others wait.
+ *  returns  its late rank is NULL if there is not exactly one */
+struct broke_off {
+    const struct run_rank *late, *waits; /* waits: one of those that wait */
+    int n_waiting;
+};
+struct broke_off rank_that_broke_off(const struct run *a);
 /** caveat_of_end - which rank of a run that broke off did not reach the exchange in which the others wait. */
 void caveat_of_end(struct report *rep, int run);
 void caveats_of_series(struct report *rep);
