@@ -475,8 +475,27 @@ static void test_one_node_count(void **state)
         f.runs[i] = made_even_run(2, 64, 40, 80, 10, 0, 0);
     f.runs[1]->run_id = "again";
     analyse_all(&f);
-    assert_non_null(find_note(&f.rep, NOTE_ONE_NODE_COUNT));
+    assert_int_equal(find_note(&f.rep, NOTE_ONE_NODE_COUNT)->said[2].id, PHRASE_NONE);
     release(&f);
+    /* 1 and 2 ranks on one node can be nodes of a series; ranks that already stand in for nodes, or equal ones, no more
+     */
+    static const struct {
+        int ranks, kind, is_told;
+    } second[] = {{1, NODES_MACHINES, 1}, {2, NODES_MACHINES, 0}, {1, NODES_EMULATED, 0}};
+    for (size_t i = 0; i < sizeof second / sizeof *second; i++) {
+        f = (struct fixture){.n = 2};
+        for (int k = 0; k < 2; k++) {
+            f.runs[k] = made_even_run(k ? second[i].ranks : 2, 64, 40, 80, 10, 0, 0);
+            f.runs[k]->n_nodes = 1;
+            f.runs[k]->node_kind = (enum node_kind)second[i].kind;
+            f.runs[k]->collector_version = "1.0.0";
+        }
+        f.runs[1]->run_id = "again";
+        analyse_all(&f);
+        assert_int_equal(find_note(&f.rep, NOTE_ONE_NODE_COUNT)->said[2].id,
+                         second[i].is_told ? PHRASE_NODE_COUNTS_EMULATE : PHRASE_NONE);
+        release(&f);
+    }
 }
 
 static void test_unknown_batch(void **state)

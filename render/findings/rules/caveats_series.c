@@ -142,6 +142,18 @@ static int may_be_sizes(const struct report *rep)
     return 1;
 }
 
+/* Were different numbers of ranks recorded on one node? With --emulate-nodes they can be compared. */
+static int is_of_ranks_only(const struct report *rep)
+{
+    int is_one_node = 1, is_differing = 0;
+    for (int i = 0; i < rep->n_runs; i++) {
+        const struct run_result *r = &rep->runs[i];
+        is_one_node &= r->n_nodes == 1 && *r->run->collector_version && r->run->node_kind == NODES_MACHINES;
+        is_differing |= r->n_ranks != rep->runs[0].n_ranks;
+    }
+    return is_one_node && is_differing;
+}
+
 void caveats_of_series(struct report *rep)
 {
     int n_with_points = 0;
@@ -172,11 +184,12 @@ void caveats_of_series(struct report *rep)
         report_add_note(rep, NOTE_GAP, -1, NOTE_MIXED, PHRASE(CONFIGURATIONS, slot_count(n_told)),
                         PHRASE(CONFIGURATIONS_DIFFER, slot_name(what_differs(rep))), PHRASE(CONFIGURATIONS_APART));
     /* Runs without a node count come first. With one archive the reader asks about that run. */
-    if (n_with_points == 0 && rep->n_runs > 1 && rep->runs[0].n_nodes > 0 && n_with_steps > 0)
+    if (n_with_points == 0 && rep->n_runs > 1 && rep->runs[0].n_nodes > 0 &&
+        (n_with_steps > 0 || is_of_ranks_only(rep)))
         report_add_note(rep, NOTE_GAP, -1, NOTE_ONE_NODE_COUNT,
                         rep->runs[0].n_nodes == rep->runs[rep->n_runs - 1].n_nodes ? PHRASE(NODE_COUNT_ONE)
                                                                                    : PHRASE(NODE_COUNT_ONE_EACH),
-                        PHRASE(NODE_COUNTS_ADD));
+                        PHRASE(NODE_COUNTS_ADD), is_of_ranks_only(rep) ? PHRASE(NODE_COUNTS_EMULATE) : PHRASE(NONE));
     for (int i = 0; i < rep->n_series; i++)
         if (rep->series[i].kind == SCALING_UNKNOWN)
             report_add_note(rep, NOTE_GAP, -1, NOTE_SCALING_UNKNOWN, PHRASE(BATCH_UNTOLD), PHRASE(BATCH_TELL),
