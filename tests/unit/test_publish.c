@@ -129,7 +129,7 @@ static void test_refused(void **state)
     (void)state;
     assert_int_equal(mkdir(in("foreign"), 0777), 0);
     put("foreign/thesis.tex", "years of work");
-    assert_refused(in("foreign"), "holds files that dcreport did not make");
+    assert_refused(in("foreign"), "was not made by dcreport and holds files");
     assert_content("foreign/thesis.tex", "years of work");
     put("file", "x");
     assert_refused(in("file"), "is a file, not a folder");

@@ -149,10 +149,10 @@ int publish_check_existing(const char *path, const char *out_dir, struct dcr_err
             is_empty = false;
     }
     if (!is_ours && !is_empty)
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "output folder '%s' holds files that dcreport did not make (it has no %s); give an empty or a "
-                         "new folder with -o",
-                         out_dir, PUBLISH_MARKER);
+        rc = dcr_err_set(
+            err, DCR_FAIL,
+            "output folder '%s' was not made by dcreport and holds files; give an empty or a new folder with -o",
+            out_dir);
     else if (!strcmp(path, "/") || (cwd && !strcmp(cwd, path)))
         rc = dcr_err_set(err, DCR_FAIL,
                          "output folder '%s' is the current folder, which cannot be replaced; name another", out_dir);
