@@ -325,7 +325,8 @@ static void say_as_it_came(const struct listing *l, struct dcr_buf *out)
     size_t n = g[DCR_ROLE_FOREIGN].n + g[DCR_ROLE_OTHER].n + g[DCR_ROLE_LOG].n;
     if (n)
         dcr_buf_printf(out,
-                       "  others    %zu file%s as other programs wrote %s: not searched for secrets (dccollect(1))\n",
+                       "  others    %zu file%s as other programs wrote %s: not searched for secrets (see `man "
+                       "dccollect`, or docs/man/dccollect.1 in the sources)\n",
                        n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
 }
 

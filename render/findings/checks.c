@@ -99,8 +99,10 @@ static int refuse_name(const char *text, const char *name, size_t n, struct dcr_
         dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; did you mean %s?", text, shown, name,
                     say_either(&a, meant, n_meant));
     else
-        dcr_err_set(err, DCR_FAIL, "--check '%.80s': unknown metric '%.*s'; see `man dcreport` for the metrics", text,
-                    shown, name);
+        dcr_err_set(err, DCR_FAIL,
+                    "--check '%.80s': unknown metric '%.*s'; see `man dcreport`, or docs/man/dcreport.1 in the "
+                    "sources, for the metrics",
+                    text, shown, name);
     dcr_arena_release(&a);
     return DCR_FAIL;
 }
