@@ -29,13 +29,11 @@ static int check_name(const struct dcr_output *o, const char *path, struct dcr_e
     if (stat(path, &st) != 0)
         return DCR_OK;
     if (S_ISDIR(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL,
-                           "cannot write %s '%s': a folder of that name is in the way; choose another name", o->option,
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': a folder of that name is in the way; choose another name",
                            path);
     if (!S_ISREG(st.st_mode)) /* as in dcr_commit_file, but links are refused too, since /dev/stdout would be
                                * replaced */
-        return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': it exists and is not a file; choose another name",
-                           o->option, path);
+        return dcr_err_set(err, DCR_FAIL, "cannot write '%s': it exists and is not a file; choose another name", path);
     if (st.st_size == 0)
         return DCR_OK;
     FILE *f = fopen(path, "re");
@@ -56,8 +54,7 @@ static int check_folder(const struct dcr_output *o, struct dcr_err *err)
     struct stat st;
     if (dcr_folder_of(o->path, folder, sizeof folder) == 0 && stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
         return DCR_OK;
-    return dcr_err_set(err, DCR_FAIL, "cannot write %s '%s': there is no folder '%s'; make it first", o->option,
-                       o->path, folder);
+    return dcr_err_set(err, DCR_FAIL, "cannot write '%s': there is no folder '%s'; make it first", o->path, folder);
 }
 
 int dcr_output_check(const struct dcr_output *o, struct dcr_err *err)

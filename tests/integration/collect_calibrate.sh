@@ -158,7 +158,7 @@ refused() { # refused "name" SENTENCE ARGS...
 }
 refused "an unknown option" "unknown option '--what'. See \`dccollect calibrate --help\`." --what
 refused "an option without value" "option '-o' needs a value. See \`dccollect calibrate --help\`." -o
-refused "a folder that is not there" "cannot write -o 'none/x.json': there is no folder 'none'. Make it first." -o none/x.json
+refused "a folder that is not there" "cannot write 'none/x.json': there is no folder 'none'. Make it first." -o none/x.json
 check "... and is not made" test ! -e none
 cp run.tar mine.tar
 echo "my notes" >notes.txt

@@ -141,7 +141,7 @@ check_status 1 "nothing is beside it" compgen -G "$TMP/read-only.*"
 refused "a single file in the output folder" "single-file.*lies in the output folder" "$TMP/1.tar" -o "$site" --single-file "$site/sub/y.html"
 refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
 refused "a report in no folder" "cannot make output folder '.*': there is no folder '.*nodir'. Make it first" "$TMP/1.tar" -o "$TMP/nodir/site"
-refused "JUnit in no folder, before anything is printed" "junit '.*': there is no folder '.*nodir'. Make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
+refused "JUnit in no folder, before anything is printed" "cannot write '.*/j.xml': there is no folder '.*nodir'. Make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
 refused "JUnit without a name" "junit '' is no name for a file" --check 'steps>1' "$TMP/1.tar" --junit ''
 refused "a share above 1 in a check" "the limit is not a share. Write it as 20% or 0.2" --check 'exposed_comm<20' "$TMP/1.tar"
 refused "... above 100 %" "a share is at most 100%. Write a smaller limit, such as 20%" --check 'data<500%' "$TMP/1.tar"
@@ -164,7 +164,7 @@ refused "... over the baseline" "junit.*one of the inputs" --baseline "$TMP/anot
 refused "a summary over the thresholds" "summary.*one of the inputs" --check "$rule" "$TMP/mine.tar" -t "$TMP/thresholds" --summary "$TMP/thresholds"
 refused "... over notes" "summary '.*kept-file' exists and is not a summary" --check "$rule" "$TMP/mine.tar" --summary "$TMP/kept-file"
 refused "... over a template" "single-file.*is not a report" "$TMP/mine.tar" -o "$site" --single-file themes/default/frame.html
-refused "... over a device" "summary '/dev/null': it exists and is not a file" --check "$rule" "$TMP/mine.tar" --summary /dev/null
+refused "... over a device" "cannot write '/dev/null': it exists and is not a file" --check "$rule" "$TMP/mine.tar" --summary /dev/null
 refused "two outputs, one file" "junit and --summary would both write '.*z.xml'" --check "$rule" "$TMP/mine.tar" --junit "$TMP/z.xml" --summary "$TMP/nothing/../z.xml"
 cp "$TMP/mine.tar" "$TMP/z.xml.partial"
 refused "an archive where an output is made" "junit '.*z.xml.partial' exists" --check "$rule" "$TMP/mine.tar" --junit "$TMP/z.xml"
