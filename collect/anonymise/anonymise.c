@@ -313,6 +313,8 @@ static int check_input(const char *input, struct dcr_err *err)
         rc = report.is_other
                  ? dcr_err_set(err, DCR_FAIL,
                                "cannot anonymise '%s': it is not a run archive; name one that dccollect packed", input)
+             : strstr(report.first, input)
+                 ? dcr_err_set(err, DCR_FAIL, "%s", report.first) /* it names the archive */
                  : dcr_err_set(err, DCR_FAIL, "cannot anonymise '%s': %.500s", input, report.first);
     verify_release(&report);
     return rc;

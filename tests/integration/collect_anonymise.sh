@@ -113,7 +113,7 @@ check "no such file" eval '! "$COLLECT" anonymise gone.tar new.tar 2>said && gre
 echo "no archive" >text.txt
 check "no archive" eval '! "$COLLECT" anonymise text.txt new.tar 2>said && grep -qx "dccollect: cannot anonymise .text.txt.: it is not a run archive. Name one that dccollect packed." said && test "$(wc -l <said)" = 1'
 head -c 20000 run.tar >cut.tar
-check "a cut archive" eval '! "$COLLECT" anonymise cut.tar new.tar 2>said && grep -q "cannot anonymise .cut.tar." said'
+check "a cut archive, named once" eval '! "$COLLECT" anonymise cut.tar new.tar 2>said && grep -q "cannot read .cut.tar.: damaged or cut short" said && test "$(grep -o "cut\.tar" said | wc -l)" = 1'
 check "no folder for the output" eval '! "$COLLECT" anonymise run.tar nowhere/new.tar 2>said && grep -q "there is no folder .nowhere.. Make it first." said'
 check "nothing is left of those" eval '! ls -A | grep -E "^new|unverified|partial"'
 finish
