@@ -158,27 +158,18 @@ static void note(struct processes *c, const char *what)
 static int read_stat(const struct processes *c, int fd, pid_t pid, struct counters *out, struct process *who)
 {
     char path[64], text[2048];
+    struct procfs_stat s;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (read_kept(fd, path, text, sizeof text) <= 0)
+    if (read_kept(fd, path, text, sizeof text) <= 0 || procfs_stat(text, &s) != 0)
         return -1;
-    /* The command's name is in parentheses and may hold any character, even parentheses. */
-    const char *at = strrchr(text, ')');
-    unsigned long long minor, major, user, system, begun;
-    long long rss;
-    int parent;
-    char state;
-    if (!at ||
-        sscanf(at + 1, " %c %d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld",
-               &state, &parent, &minor, &major, &user, &system, &begun, &rss) != 8)
-        return -1;
-    who->parent = parent;
-    who->start = begun;
-    who->is_zombie = state == 'Z';
-    out->value[USER] = user * c->tick_ns;
-    out->value[SYSTEM] = system * c->tick_ns;
-    out->rss_bytes = rss > 0 ? (uint64_t)rss * c->page_bytes : 0;
-    out->value[MINOR] = minor;
-    out->value[MAJOR] = major;
+    who->parent = s.parent;
+    who->start = s.begun;
+    who->is_zombie = s.state == 'Z';
+    out->value[USER] = s.user * c->tick_ns;
+    out->value[SYSTEM] = s.system * c->tick_ns;
+    out->rss_bytes = s.rss > 0 ? (uint64_t)s.rss * c->page_bytes : 0;
+    out->value[MINOR] = s.minor;
+    out->value[MAJOR] = s.major;
     out->has |= 1u << USER | 1u << SYSTEM | 1u << MINOR | 1u << MAJOR;
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "lib/base/cgroup.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,19 @@ void procfs_line(const char *text, const char *key, char *out, size_t n)
     while (len && (at[len - 1] == ' ' || at[len - 1] == '\t'))
         len--;
     snprintf(out, n, "%.*s", (int)len, at);
+}
+
+int procfs_stat(const char *text, struct procfs_stat *out)
+{
+    /* The command's name is in parentheses and may hold any character, even parentheses. */
+    const char *at = strrchr(text, ')');
+    return at && sscanf(at + 1,
+                        " %c %d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
+                        " %*d %*d %*d %*d %*d %*d %" SCNu64 " %*u %" SCNd64,
+                        &out->state, &out->parent, &out->minor, &out->major, &out->user, &out->system, &out->begun,
+                        &out->rss) == 8
+               ? 0
+               : -1;
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", microseconds */

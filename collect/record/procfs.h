@@ -20,6 +20,18 @@ int procfs_field(const char *text, const char *key, uint64_t *out) DCR_MUST_CHEC
  */
 void procfs_line(const char *text, const char *key, char *out, size_t n);
 
+/** procfs_stat - what is read of the text of /proc/PID/stat.
+ *  returns  0, or -1 when the text is no such line */
+struct procfs_stat {
+    char state;
+    int parent;
+    uint64_t minor, major; /* page faults */
+    uint64_t user, system; /* ticks */
+    uint64_t begun;        /* ticks since boot */
+    int64_t rss;           /* pages */
+};
+int procfs_stat(const char *text, struct procfs_stat *out) DCR_MUST_CHECK;
+
 #define PROCFS_PRESSURE "/proc/pressure/"
 /** procfs_pressure - time in ns since boot in which some or all ("full") tasks waited, from the text of a file of
  * /proc/pressure (PSI).

@@ -20,18 +20,13 @@ static int holds(const char *path, const char *text, size_t len)
     return n > 0 && memmem(all, (size_t)n, text, len) != NULL;
 }
 
-/* Time since boot at which a process began, in ticks; 0: not known. The command's name, in parentheses, may hold any
- * character. */
-static unsigned long long began(const char *pid)
+/* Time since boot at which a process began, in ticks; 0: not known. */
+static uint64_t began(const char *pid)
 {
     char path[320], text[2048];
-    unsigned long long ticks = 0;
+    struct procfs_stat s;
     snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-    const char *at = procfs_read(path, text, sizeof text, NULL) > 0 ? strrchr(text, ')') : NULL;
-    if (at && sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-                     &ticks) != 1)
-        return 0;
-    return ticks;
+    return procfs_read(path, text, sizeof text, NULL) > 0 && procfs_stat(text, &s) == 0 ? s.begun : 0;
 }
 
 /* Does the process have the segment in its environment, or has it mapped it? */
@@ -53,7 +48,7 @@ int leftover_look(const char *segment, char *pids, size_t n)
     int count = 0;
     DIR *d = segment ? opendir("/proc") : NULL;
     const struct dirent *e;
-    unsigned long long own = began("self"), other;
+    uint64_t own = began("self"), other;
     *pids = '\0';
     while (d && (e = readdir(d)) != NULL) {
         if (!isdigit((unsigned char)e->d_name[0]) || strtol(e->d_name, NULL, 10) == (long)getpid() ||

@@ -262,6 +262,23 @@ static void fields_of_proc_files(void **state)
     assert_string_equal(line, "");
 }
 
+static void a_command_may_look_like_the_rest_of_its_line(void **state)
+{
+    (void)state;
+    struct procfs_stat s;
+    assert_int_equal(procfs_stat("7 (a) R 9 (b) S 3 4 5 6 -1 8 10 11 12 13 14 15 16 17 20 0 2 0 18 19 21 22\n", &s), 0);
+    assert_int_equal(s.state, 'S');
+    assert_int_equal(s.parent, 3);
+    assert_int_equal(s.minor, 10);
+    assert_int_equal(s.major, 12);
+    assert_int_equal(s.user, 14);
+    assert_int_equal(s.system, 15);
+    assert_int_equal(s.begun, 18);
+    assert_int_equal(s.rss, 21);
+    assert_int_equal(procfs_stat("7 (a) S 3 4 5 6 -1 8 10 11 12 13 14 15 16 17 20 0 2 0 18 19\n", &s), -1);
+    assert_int_equal(procfs_stat("", &s), -1);
+}
+
 static void host_has_its_facts_or_reasons(void **state)
 {
     (void)state;
@@ -527,6 +544,7 @@ int main(void)
         cmocka_unit_test(arguments_of_programs_with_logins_are_not_kept),
         cmocka_unit_test(ranks_are_read_from_the_launcher),
         cmocka_unit_test(fields_of_proc_files),
+        cmocka_unit_test(a_command_may_look_like_the_rest_of_its_line),
         cmocka_unit_test(host_has_its_facts_or_reasons),
         cmocka_unit_test(git_is_read_without_git),
         cmocka_unit_test(changes_are_asked_of_git),
