@@ -23,7 +23,8 @@ static int is_of_signal(json_int_t signal, json_int_t status, const char *told)
     return name && strncmp(told, "SIG", 3) == 0 && strcmp(told + 3, name) == 0;
 }
 
-static int judge_record(struct pack *p, const json_t *record, const char *who)
+/* may_be_signal: can a status above 128 be that of a signal? */
+static int judge_record(struct pack *p, const json_t *record, const char *who, int may_be_signal)
 {
     json_int_t signal = pack_json_int(record, "signal", 0), status = pack_json_int(record, "exit_status", 0);
     const char *told = pack_json_text(record, "told_to_end");
@@ -37,8 +38,7 @@ static int judge_record(struct pack *p, const json_t *record, const char *who)
         pack_reason(p, "%s was %s", who, how);
     else if (signal > 0)
         pack_reason(p, "%s was ended by signal %d (%s)%s", who, (int)signal, strsignal((int)signal), after);
-    else if (status > 128 && status < 128 + NSIG && strsignal((int)status - 128)) /* the convention of shells, which a
-                                                                                   * launcher may not follow */
+    else if (may_be_signal && status > 128 && status < 128 + NSIG && strsignal((int)status - 128))
         pack_reason(p, "%s ended with exit status %d, which may mean signal %d (%s)%s", who, (int)status,
                     (int)status - 128, strsignal((int)status - 128), after);
     else if (status != 0)
@@ -48,16 +48,25 @@ static int judge_record(struct pack *p, const json_t *record, const char *who)
     return 1;
 }
 
-/* A launcher has statuses that are not the program's: Open MPI's mpirun ends with 132 if it does not find the program.
- */
+/* The record of a program without ranks is that of its launcher. */
+static int is_of_launcher(const struct pack *p, const json_t *record)
+{
+    return p->launcher && pack_json_int(record, "collector_pid", -1) == pack_json_int(p->launcher, "collector_pid", -2);
+}
+
+/* By the convention of shells, a status is 128 and the number of a signal. A launcher that started no rank has its own
+ * statuses: Open MPI's mpirun ends with 132 if it does not find the program. */
 static void judge_launcher(struct pack *p)
 {
     const json_t *command = json_object_get(p->launcher, "command");
     const char *first = json_string_value(json_array_get(command, 0));
     char who[48] = "the program";
-    if (first && linked_is_launcher(first))
+    int is_launcher = first && linked_is_launcher(first), n_started = 0;
+    if (is_launcher)
         snprintf(who, sizeof who, "the launcher %.30s", dcr_last_part(first));
-    (void)judge_record(p, p->launcher, who);
+    for (size_t i = 0; i < p->n_ranks; i++)
+        n_started += !is_of_launcher(p, p->ranks[i].record);
+    (void)judge_record(p, p->launcher, who, !is_launcher || n_started);
 }
 
 /* Only the collector counts events of processes that got no trace. */
@@ -142,16 +151,14 @@ void pack_judge(struct pack *p)
         const json_t *record = p->ranks[i].record;
         char who[32];
         snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
-        /* The record of a program without ranks is that of its launcher. */
-        if (!p->launcher ||
-            pack_json_int(record, "collector_pid", -1) != pack_json_int(p->launcher, "collector_pid", -2))
+        if (!is_of_launcher(p, record))
             judge_losses(p, record);
         if (pack_json_int(record, "world_size", 0) > world)
             world = pack_json_int(record, "world_size", 0);
         if (p->launcher || !*pack_json_text(record, "state"))
             continue;
         if (n_bad < MAX_RANK_REASONS)
-            n_bad += judge_record(p, record, who);
+            n_bad += judge_record(p, record, who, 1);
     }
     if (n_bad == MAX_RANK_REASONS)
         pack_reason(p, "further ranks may have failed too");

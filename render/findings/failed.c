@@ -32,11 +32,10 @@ static const char *host_of(const struct run *a, const struct failure *f)
     return f->rank && *f->rank->host ? f->rank->host : a->nodes_len == 1 ? a->nodes[0].host : "";
 }
 
-/* The signal that a status may mean by the convention of shells, 128 and its number. mpirun has other statuses above
- * 128 too, so this is no more than likely. */
+/* The signal that ended it, or that its status may mean. */
 static int signal_of(const struct run_ending *e)
 {
-    return e->signal ? e->signal : e->status > 128 && e->status < 128 + NSIG ? e->status - 128 : 0;
+    return e->signal ? e->signal : e->may_be_signal;
 }
 
 static const char *signal_words(struct report *rep, const char *word, int number)

@@ -291,8 +291,8 @@ enum ending_kind { ENDING_OTHER = 0, ENDING_FAILED, ENDING_TOLD /* from outside,
 struct run_ending {
     const char *text; /* the collector's sentence */
     enum ending_kind kind;
-    int rank;           /* -1 = the program as a whole */
-    int status, signal; /* 0 = not said; a status above 128 may be that of a signal */
+    int rank;                          /* -1 = the program as a whole */
+    int status, signal, may_be_signal; /* 0 = not said; the last is what the status may mean */
 };
 
 struct run_gap {

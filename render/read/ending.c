@@ -23,6 +23,9 @@ struct run_ending ending_of(const char *sentence)
     if (sscanf(sentence, "rank %d ", &e.rank) != 1)
         e.rank = -1;
     e.status = number_behind(sentence, "exit status ");
-    e.signal = number_behind(sentence, " ended by signal "); /* not the one that a status may mean */
+    e.may_be_signal = number_behind(sentence, "may mean signal ");
+    if (!e.may_be_signal)
+        e.may_be_signal = number_behind(sentence, "stands for signal "); /* as older collectors wrote it */
+    e.signal = number_behind(sentence, " ended by signal ");             /* not the one that a status may mean */
     return e;
 }
