@@ -316,14 +316,15 @@ struct phrase said_other_cause(const struct run_result *r, const struct class_re
                : PHRASE(OTHER_CAUSE, name, share);
 }
 
-void said_of_end(struct said *s, struct phrase ended)
+void said_of_end(struct said *s, int at, int most, struct phrase ended)
 {
-    int at = 0;
-    while (at < 2 && continues_headline(s->support[at]))
-        at++;
     if (ended.id == PHRASE_NONE)
         return;
-    memmove(&s->support[at + 1], &s->support[at], (size_t)(2 - at) * sizeof *s->support);
+    while (at > 0 && s->support[at - 1].id == PHRASE_NONE)
+        at--;
+    while (at < most - 1 && continues_headline(s->support[at]))
+        at++;
+    memmove(&s->support[at + 1], &s->support[at], (size_t)(most - 1 - at) * sizeof *s->support);
     s->support[at] = ended;
 }
 

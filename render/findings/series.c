@@ -566,14 +566,14 @@ static void add_losses(const struct report *rep, struct series *s)
         }
 }
 
-/* The smallest node count with a run that failed after its first step. */
+/* The smallest node count with a run that failed after its first step, behind the speed-up. */
 static void add_ending(const struct report *rep, struct series *s)
 {
     for (int i = 0; i < s->n_points; i++)
         for (int k = 0; k < s->points[i].n_runs; k++) {
             const struct run_result *r = &rep->runs[s->points[i].runs[k]];
             if (r->has_steps && run_ended_badly(r->run)) {
-                said_add(&s->said, PHRASE(RUN_ENDED_BADLY, slot_nodes(rep, &s->points[i])));
+                said_of_end(&s->said, 1, SAID_MAX, PHRASE(RUN_ENDED_BADLY, slot_nodes(rep, &s->points[i])));
                 return;
             }
         }

@@ -292,6 +292,7 @@ static void test_series(void **state)
     f.runs[1] = run_with_steps(2, "rank 1 was ended by signal 9 (Killed)", "");
     tell(&f);
     assert_int_equal(assert_supports(&f.rep.said, PHRASE_RUN_ENDED_BADLY)[0].count, 2);
+    assert_int_equal(f.rep.said.support[1].id, PHRASE_RUN_ENDED_BADLY);
     release(&f);
 }
 
