@@ -49,6 +49,13 @@ struct making {
     struct known_range *known;
     size_t cap;
     struct dcr_map index_of; /* of an observation */
+    struct {
+        int has;          /* a first collective or MPI_Init was seen */
+        int is_unknown;   /* several threads call collectives */
+        uint32_t track;   /* of the thread that calls them */
+        int64_t since_ns; /* end of the last one */
+        int64_t mpi_ns;   /* in other calls of MPI since then */
+    } last;
 };
 
 /* The observation of that name and kind, made at the first call. */
@@ -61,7 +68,7 @@ static struct observation *find(struct making *t, const char *name, int kind)
             return &t->out->observed[at];
     dcr_map_set(&t->index_of, key, n);
     t->out->observed = arena_grow(t->arena, t->out->observed, n, &t->cap, sizeof *t->out->observed);
-    t->out->observed[n] = (struct observation){.name = dcr_arena_strdup(t->arena, name), .kind = kind};
+    t->out->observed[n] = (struct observation){.name = dcr_arena_strdup(t->arena, name), .kind = kind, .before_ns = -1};
     return &t->out->observed[t->out->n_observed++];
 }
 
@@ -114,6 +121,48 @@ static uint32_t count_calls(struct making *t, const char *domain, const char *ca
     return o->kind == DCT_IO_READ ? number_of(t, o) : 0;
 }
 
+/* Does such a call make the ranks of a communicator wait for each other? */
+static int is_collective(const char *name)
+{
+    static const char *const calls[] = {"MPI_Allg",   "MPI_Allr",   "MPI_Allt",   "MPI_Barrier", "MPI_Bcast",
+                                        "MPI_Exscan", "MPI_Gather", "MPI_Reduce", "MPI_Scan",    "MPI_Scatter"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strncmp(name, calls[i], strlen(calls[i])) == 0)
+            return strcmp(name, "MPI_Reduce_local") != 0;
+    return 0;
+}
+
+/* Adds the time before a collective. Messages between two ranks do not count, because a rank waits for others there. */
+static void count_before(struct making *t, const struct dct_event *e)
+{
+    int is_first = !t->last.has, is_frame = strncmp(e->name, "MPI_Init", 8) == 0, is_one = is_collective(e->name);
+    if (!is_first && e->track != t->last.track) {
+        t->last.is_unknown |= is_one;
+        return;
+    }
+    if (!is_one && !is_frame) {
+        t->last.mpi_ns += e->end_ns - e->start_ns;
+        return;
+    }
+    int64_t own = is_first || is_frame ? 0 : e->start_ns - t->last.since_ns - t->last.mpi_ns;
+    if (is_one) {
+        struct observation *o = find(t, e->name, -1);
+        int64_t before = o->before_ns > 0 ? o->before_ns : 0;
+        o->before_ns = own > 0 && before < INT64_MAX - own ? before + own : before;
+    }
+    t->last.has = 1;
+    t->last.track = e->track;
+    t->last.since_ns = e->end_ns;
+    t->last.mpi_ns = 0;
+}
+
+/* If calls were dropped, it is not known after which one a collective came. */
+static void forget_before(struct making *t)
+{
+    for (size_t i = 0; i < t->out->n_observed && (t->last.is_unknown || t->out->n_dropped_known); i++)
+        t->out->observed[i].before_ns = -1;
+}
+
 /* Counts the calls that the recorder observed and the ranges that the program named. returns  as count_calls */
 static uint32_t count(struct making *t, const struct dct_event *e)
 {
@@ -130,8 +179,10 @@ static uint32_t count(struct making *t, const struct dct_event *e)
     }
     if (strcmp(e->domain, DCT_DOMAIN_MPI) != 0)
         t->out->n_io_calls++;
-    else if (strcmp(e->category, DCT_IN_FLIGHT) != 0)
+    else if (strcmp(e->category, DCT_IN_FLIGHT) != 0) {
         t->out->n_mpi_calls++;
+        count_before(t, e);
+    }
     uint64_t ns = (uint64_t)(e->end_ns - e->start_ns);
     return count_calls(t, e->domain, e->category, e->name, e->file, (struct dct_io){1, e->bytes, ns, ns});
 }
@@ -339,6 +390,7 @@ int summary_of_trace_with_gpu(struct summary *out, struct dcr_arena *a, struct d
         reduce_finish(t.reducer, a, &out->steps);
         out->steps.is_hidden_unknown |= out->info.n_dropped_beside > 0;
         say_loading(out);
+        forget_before(&t);
         out->n_overflow = reduce_overflow(t.reducer);
         names_finish(t.names, a, &out->names, &out->n_names);
     }

@@ -48,6 +48,8 @@ struct observation {
     uint64_t event_ns;   /* part of sum.ns in calls that are events by themselves: the recorder only sums shorter
                           * ones */
     uint64_t loading_ns; /* part of event_ns: reading inside data loading, on the thread of the steps; 0 when unknown */
+    int64_t before_ns; /* of a blocking collective of MPI: time of its thread outside of MPI since the one before; -1 =
+                        * unknown, or of other calls */
 };
 
 struct summary {

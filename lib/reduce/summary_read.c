@@ -260,7 +260,7 @@ static int take_step(struct reading *g, const json_t *row)
 static int take_observation(struct reading *g, const json_t *row, int is_mpi)
 {
     struct summary *s = g->out;
-    struct observation o = {.name = take_text(g, json_array_get(row, 0)), .kind = -1};
+    struct observation o = {.name = take_text(g, json_array_get(row, 0)), .kind = -1, .before_ns = -1};
     const char *kind = is_mpi ? NULL : json_string_value(json_array_get(row, 1));
     int64_t v[4];
     for (int k = 0; kind && k < DCT_N_IO; k++)
@@ -271,6 +271,8 @@ static int take_observation(struct reading *g, const json_t *row, int is_mpi)
     for (size_t i = 0; i < 4; i++)
         if (!take(json_array_get(row, i + (is_mpi ? 1 : 2)), 0, INT64_MAX, &v[i]))
             return 0;
+    if (is_mpi && json_array_size(row) > 5 && !take(json_array_get(row, 5), 0, INT64_MAX, &o.before_ns))
+        return 0;
     if (o.kind == DCT_IO_READ && json_array_size(row) > 6) { /* archives of older collectors lack these numbers */
         int64_t event_ns, loading_ns;
         if (!take(json_array_get(row, 6), 0, v[2], &event_ns) ||

@@ -190,6 +190,10 @@ static void put_observation(struct dcr_buf *out, const struct observation *o)
         dcr_buf_putc(out, ',');
         put_number(out, (int64_t)v[i]);
     }
+    if (o->kind < 0 && o->before_ns >= 0) {
+        dcr_buf_putc(out, ',');
+        put_number(out, o->before_ns);
+    }
     dcr_buf_puts(out, "]}\n");
 }
 

@@ -208,6 +208,8 @@ static enum advice for_imbalance(const struct run_result *r)
         return of_files(r->run);
     if (r->late_used_ratio > 0)
         return ADVICE_LATE_WAITS;
+    if (r->alone.has)
+        return r->has_steps ? ADVICE_ALONE : ADVICE_ALONE_MPI;
     if (!r->has_steps) /* late ranks in MPI calls of any program */
         return ADVICE_BALANCE_MPI;
     int is_on_one = machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES;
@@ -224,9 +226,9 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_COMMUNICATION:
         return for_communication(r, is_torch);
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
-        return (struct choice){!r->has_steps || r->late_used_ratio > 0 ? ADVICE_NONE
-                               : has_equal_shares(r)                   ? ADVICE_LATE_HOST
-                                                                       : ADVICE_BALANCE,
+        return (struct choice){!r->has_steps || r->late_used_ratio > 0 || r->alone.has ? ADVICE_NONE
+                               : has_equal_shares(r)                                   ? ADVICE_LATE_HOST
+                                                                                       : ADVICE_BALANCE,
                                for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
         both = r->loading.is_waiting                                                  ? ADVICE_DATA_WAITS

@@ -91,7 +91,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->gain_why = c->has_gain              ? REASON(NONE)
                   : k->cls == CLASS_MEMORY ? REASON(GAIN_OF_TRAFFIC)
                                            : REASON(GAIN_OF_COMPUTE);
-    if (k->cls == CLASS_IMBALANCE && *c->gain_text) {
+    if (k->cls == CLASS_IMBALANCE && *c->gain_text && !r->alone.has) {
         struct phrase balanced = PHRASE(GAIN_BALANCED, slot_time(k->gain_ns), slot_time(r->step.mean_ns),
                                         slot_factor((double)r->step.mean_ns / (double)(r->step.mean_ns - k->gain_ns)));
         c->gain_text = say_phrase(&rep->arena, &balanced);

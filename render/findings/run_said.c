@@ -124,8 +124,9 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
 {
     const struct straggler *w = &r->straggler;
     int64_t ns = said_ns(r, k), wait = r->part_ns[PART_WAIT];
-    s->headline = w->has && w->wait_ratio > 0.5 ? PHRASE(STRAGGLER_LIMITS, slot_share(r, ns), slot_count(w->rank))
-                                                : PHRASE(WAITING_LIMITS, slot_share(r, ns));
+    s->headline = !w->has || w->wait_ratio <= 0.5 ? PHRASE(WAITING_LIMITS, slot_share(r, ns))
+                  : r->alone.has                  ? PHRASE(ALONE_LIMITS, slot_share(r, ns), slot_count(w->rank))
+                                                  : PHRASE(STRAGGLER_LIMITS, slot_share(r, ns), slot_count(w->rank));
     const char *file = w->has ? file_of_rank(r->run, w->rank) : NULL;
     if (file)
         said_some(s, PHRASE(STRAGGLER_OF_FILE, slot_percent(w->wait_ratio), slot_name(file)));
@@ -138,7 +139,8 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
         said_some(s, part_of_step(r, ns));
     if (ns != wait)
         said_some(s, PHRASE(WAITING_IN_ALL, slot_share(r, wait)));
-    said_some(s, phrase_of_waiting(rep, r));
+    said_some(s, r->alone.has ? PHRASE(ALONE_IN_STEP, slot_count(r->alone.rank), slot_time(r->alone.own_ns))
+                              : phrase_of_waiting(rep, r));
     said_some(s, phrase_of_longer_phase(rep, r));
     if (ns == wait)
         said_some(s, share_before(rep, r, PART_WAIT, PART_WAIT));

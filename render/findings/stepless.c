@@ -102,6 +102,9 @@ static struct phrase who_is_late(struct report *rep, const struct run_result *r,
     const char *names[MPI_LATE_NAMED];
     int other = the_other(r->run, l);
     struct slot share = slot_percent((double)l->waited_ns / (double)wall);
+    struct slot alone = slot_percent((double)r->alone.own_ns / (double)wall), late = slot_count(l->ranks[0]);
+    if (r->alone.has)
+        return other >= 0 ? PHRASE(LATE_ALONE_OF_TWO, late, alone, slot_count(other)) : PHRASE(LATE_ALONE, late, alone);
     if (l->n == 1)
         return other >= 0 ? PHRASE(LATE_OF_TWO, slot_count(other), slot_count(l->ranks[0]), share)
                           : PHRASE(LATE_ONE, slot_count(l->ranks[0]), share);
@@ -122,7 +125,9 @@ static void add_late_claim(struct report *rep, struct run_result *r, const struc
     struct said s = {.headline = who_is_late(rep, r, l, wall)};
     int other = l->n == 1 ? the_other(r->run, l) : -1;
     struct slot late_ns = slot_time(l->most_ns), others_ns = slot_time(l->others_least_ns);
-    said_add(&s, PHRASE(LATE_WAITED, slot_time(l->waited_ns), slot_time(wall)));
+    said_add(&s, r->alone.has ? PHRASE(ALONE_BEFORE, slot_count(r->alone.rank), slot_name(r->alone.call),
+                                       slot_time(r->alone.own_ns))
+                              : PHRASE(LATE_WAITED, slot_time(l->waited_ns), slot_time(wall)));
     said_add(&s,
              r->late_file_ns > 0      ? PHRASE(LATE_IN_FILES, slot_count(l->ranks[0]), slot_time(r->late_file_ns))
              : r->late_used_ratio > 0 ? PHRASE(LATE_SLEEPS, slot_count(l->ranks[0]), slot_percent(r->late_used_ratio))
@@ -220,6 +225,7 @@ static int add_claims(struct report *rep, struct run_result *r)
     int has_late = l.has && mpi_share(r->run).has, has_files = f.has && f.ratio > rep->thresholds.io_limits;
     int is_late_first = has_late && (double)l.waited_ns >= f.ratio * (double)wall;
     int is_late_own = has_late && (!r->shared.kind || is_late_beyond_cores(r, &l, wall));
+    r->alone.has &= is_late_own;
     if (is_late_own && is_late_first)
         add_late_claim(rep, r, &l, wall);
     if (r->shared.kind)

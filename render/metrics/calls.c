@@ -193,6 +193,61 @@ struct mpi_late mpi_late(const struct thresholds *t, const struct run *a)
     return l;
 }
 
+static const struct run_rank_call *call_named(const struct run_rank *k, const char *name)
+{
+    for (int i = 0; i < k->n_calls; i++)
+        if (strcmp(k->calls[i].name, name) == 0)
+            return &k->calls[i];
+    return NULL;
+}
+
+/* Do two ranks have the same collectives? Else one of them may have taken part in some that the other did not. */
+static int has_same_calls(const struct run_rank *x, const struct run_rank *y)
+{
+    int is_same = x->n_calls == y->n_calls;
+    for (int i = 0; i < x->n_calls && is_same; i++) {
+        const struct run_rank_call *other = call_named(y, x->calls[i].name);
+        is_same = other && other->n == x->calls[i].n;
+    }
+    return is_same;
+}
+
+struct alone alone_in_calls(const struct thresholds *t, const struct run *a)
+{
+    struct mpi_late l = mpi_late(t, a);
+    struct alone out = {0};
+    const struct run_rank *late = NULL;
+    double waited = 0, most = 0;
+    for (int i = 0; i < a->ranks_len && l.has && l.n == 1; i++)
+        late = a->ranks[i].rank == l.ranks[0] ? &a->ranks[i] : late;
+    for (int i = 0; i < a->ranks_len && late; i++)
+        if (!has_same_calls(late, &a->ranks[i]))
+            return out;
+    for (int c = 0; late && c < late->n_calls; c++) {
+        const struct run_rank_call *own = &late->calls[c];
+        int64_t others = 0;
+        double wait = 0;
+        for (int i = 0; i < a->ranks_len; i++) {
+            const struct run_rank_call *k = call_named(&a->ranks[i], own->name);
+            if (k == own)
+                continue;
+            others = k->before_ns > others ? k->before_ns : others;
+            wait += ((double)k->ns - (double)own->ns) / (a->ranks_len - 1);
+        }
+        if (wait <= 0 || own->before_ns <= 0 || (double)others > t->alone_others * (double)own->before_ns)
+            continue;
+        /* It explains no more waiting than it lasts, because the rank may have come late to the one before too. */
+        waited += wait < (double)own->before_ns ? wait : (double)own->before_ns;
+        out.own_ns = plus(out.own_ns, own->before_ns);
+        out.others_ns = plus(out.others_ns, others);
+        out.call = wait > most ? own->name : out.call;
+        most = wait > most ? wait : most;
+    }
+    out.has = waited > 0 && waited >= t->alone_wait * (double)l.waited_ns;
+    out.rank = late ? late->rank : 0;
+    return out;
+}
+
 int64_t late_in_files(const struct thresholds *t, const struct run *a)
 {
     struct mpi_late l = mpi_late(t, a);

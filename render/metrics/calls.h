@@ -35,6 +35,12 @@ struct mpi_late {
 };
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
 
+/** alone_in_calls - does the late rank, if there is one, work alone before the collectives in which the others wait for
+ *  it? The others go from one collective to the next then: they work for at most alone_others of its work before them.
+ *  Such collectives hold at least alone_wait of the waiting. All ranks must have called the same collectives as often.
+ *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */
+struct alone alone_in_calls(const struct thresholds *t, const struct run *a);
+
 /** late_in_files - calls on files of a rank that alone is late, if it spends more time in them than the mean of the
  * others by at least half of the waiting for it. Else 0, also when it has more time in them than the run lasted.
  *  Test: tests/unit/test_narrate.c */

@@ -40,7 +40,9 @@ const char *run_part_name(const struct run_result *r, enum part p)
 
 const char *run_class_name(const struct run_result *r, enum cause_class c)
 {
-    return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "Communication" : class_words(c, AS_TITLE);
+    return c == CLASS_COMMUNICATION && is_one_of_many(r) ? "Communication"
+           : c == CLASS_IMBALANCE && r->alone.has        ? "Waiting (serial part)"
+                                                         : class_words(c, AS_TITLE);
 }
 
 unsigned known_parts(const struct run_result *r)

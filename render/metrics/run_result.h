@@ -269,6 +269,15 @@ struct straggler {
     int64_t as_fast_ns;  /* time that a step saves if it computes as fast as the next rank; 0 = it has more samples */
 };
 
+/* A rank that works between two collectives while all others go from one to the next: a serial part. */
+struct alone {
+    int has;
+    int rank;
+    int64_t own_ns, others_ns; /* work before those collectives: of that rank, and the most of another one; of a step,
+                                  or of a whole run without steps */
+    const char *call;          /* without steps: the one in which most of the waiting is; else NULL */
+};
+
 /* Gradient accumulation: the micro-batches of an optimiser step. */
 struct accumulated {
     int64_t micro_batches; /* 1 = there is none; 0 = not known */
@@ -490,6 +499,7 @@ struct run_result {
     struct phase_result *phases; /* in order of appearance */
     int n_phases;
     struct straggler straggler;
+    struct alone alone;
     struct processor processor;
     struct loading loading;
     double late_used_ratio; /* where the rank that others wait for waits itself: processor time, and waiting for a

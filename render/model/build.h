@@ -29,6 +29,8 @@ void run_number_steps(struct run *r);
 int run_is_mpi_frame(const char *name);
 /** run_observe_mpi / run_observe_file - add calls to the run's tables; kind DCT_IO_*. Names are copied. */
 void run_observe_mpi(struct run *r, const char *name, const struct dct_io *calls);
+/** run_observe_before - add a collective to the rank's table. Names are copied. */
+void run_observe_before(struct run *r, struct run_rank *k, const struct run_rank_call *call);
 void run_observe_file(struct run *r, const char *name, int kind, const struct dct_io *calls);
 /** run_add_ranges - adds the ranges that the program named to those of the run, by name. Texts are borrowed from the
  *  run's arena. */

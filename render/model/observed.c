@@ -46,6 +46,22 @@ void run_observe_mpi(struct run *r, const char *name, const struct dct_io *calls
     add(&r->mpi_calls[r->n_mpi_calls++].sum, calls);
 }
 
+void run_observe_before(struct run *r, struct run_rank *k, const struct run_rank_call *call)
+{
+    int i = 0;
+    while (i < k->n_calls && strcmp(k->calls[i].name, call->name) != 0)
+        i++;
+    if (i == RUN_MAX_MPI_CALLS)
+        return;
+    if (i == k->n_calls) {
+        k->calls = arena_grow(&r->arena, k->calls, (size_t)i, &k->calls_cap, sizeof *k->calls);
+        k->calls[k->n_calls++] = (struct run_rank_call){.name = run_text(r, call->name)};
+    }
+    k->calls[i].n = plus(k->calls[i].n, call->n);
+    k->calls[i].ns = (int64_t)plus((uint64_t)k->calls[i].ns, (uint64_t)call->ns);
+    k->calls[i].before_ns = (int64_t)plus((uint64_t)k->calls[i].before_ns, (uint64_t)call->before_ns);
+}
+
 void run_observe_file(struct run *r, const char *name, int kind, const struct dct_io *calls)
 {
     if (kind < 0 || kind >= DCT_N_IO || calls->n == 0)

@@ -133,6 +133,13 @@ struct run_node {
     int n_memory;
 };
 
+/* A blocking collective of MPI on one rank: calls, time inside, and time outside of MPI since the collective before. */
+struct run_rank_call {
+    const char *name;
+    uint64_t n;
+    int64_t ns, before_ns;
+};
+
 struct run_rank {
     int rank, node;                  /* node -1 = unknown */
     const char *host, *cpus_allowed; /* "0-1,4": the cores it may run on; "" = not recorded */
@@ -186,6 +193,9 @@ struct run_rank {
      * sockets, terminals. No read calls = not recorded, since every program reads. own_bytes of them were written by
      * the recorder. */
     int64_t io[DCT_N_IO_TOTALS], own_bytes;
+    struct run_rank_call *calls; /* those whose before_ns is known. shape (n_calls) */
+    int n_calls;
+    size_t calls_cap;    /* filling only */
     int64_t monitor_pid; /* first of the rank's processes, 0 = not stated */
     int most_processes;  /* largest number of its processes at one time; 0 = not stated */
 };

@@ -115,6 +115,8 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
             k->file_ns = sum_to_limit(k->file_ns, ns);
         else if (!run_is_mpi_frame(o->name))
             k->mpi_ns = sum_to_limit(k->mpi_ns, ns);
+        if (o->kind < 0 && o->before_ns >= 0)
+            run_observe_before(r, k, &(struct run_rank_call){o->name, o->sum.n, ns, o->before_ns});
     }
     take_recorded(k, s);
     k->n_dropped += s->loss.n_dropped;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Shares of the recorded part of a run: a program that spends half of its time in MPI from begin to end shows one half in every
-# window. If events were lost, the report leaves the shares out instead of printing wrong ones.
+# window. If events were lost, the report leaves the shares out instead of printing wrong ones. A rank that works alone while
+# the others wait is told from one that has more work.
 # shellcheck disable=SC2016  # commands for another shell
 # alone: shares of time, of two ranks that take turns
 . tests/lib/tap.sh
@@ -59,6 +60,22 @@ check "and calls it so" sh -c 'jq -e "(.runs[0].finding | test(\"MPI_SHARE|RUN_S
 # ---- a call that lasts longer than the window counts with the part of it that lies inside: rank 0 waits for 2 s
 recorded inside "--delay 1.5 --duration 0.5" late 10
 check "a call around the window fills it" says inside '.mpi_share.ratio > 0.35 and .mpi_share.ratio < 0.65 and ([.mpi_ranks[].time_ns] | max) <= 0.6e9'
+
+# ---- a serial part of rank 0, and more work on rank 0, with the same calls. Where other programs take cores, neither is judged.
+for marks in "" named; do
+    # shellcheck disable=SC2086  # none or one word
+    recorded "serial$marks" "" serial 60 30 $marks
+    # shellcheck disable=SC2086
+    recorded "uneven$marks" "" uneven 60 30 $marks
+    check "serial $marks: rank 0 works alone" says "serial$marks" '.shared != null or (.alone | .rank == 0 and .others_ns * 20 < .own_ns)'
+    check "uneven $marks: it does not" says "uneven$marks" '.alone == null'
+    check "serial $marks: no equal parts are advised" sh -c 'jq -e ".runs[0].shared != null or (.first_action | test(\"Spread over all ranks\") and (test(\"equal parts\") | not))" "$0/report.json"' "serial$marks"
+    check "uneven $marks: they are" sh -c 'jq -e ".runs[0].shared != null or (.first_action | test(\"equal parts\"))" "$0/report.json"' "uneven$marks"
+done
+# without its traces, the archive holds the same
+TMPDIR=$PWD/mpi-serial "$COLLECT" run -o sums.tar --interval 50 --traces none -- "${MPIRUN[@]}" -n 2 ./uniform serial 60 30 >sums.out 2>&1
+"$BIN/dcreport" sums.tar -o sums >sums.txt 2>sums.err
+check "a summary tells it too" says sums '.shared != null or (.alone | .rank == 0)'
 
 # ---- a capture that ended before the delay is not part of the recording
 if [ -n "$NVTX_INCLUDE" ]; then

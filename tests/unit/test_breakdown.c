@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Analyses one run; the caller frees. */
 static struct run_result *analysed(struct report *rep, struct run *r)
@@ -182,6 +183,51 @@ static void test_turns_are_no_straggler(void **state)
     assert_int_equal(k->part_ns[PART_WAIT], 10);
     assert_false(k->straggler.has);
     done(&rep, r);
+}
+
+/* A step with two collectives: what is done before each, and how long the rank is in it. */
+static void made_two_collectives(struct run *r, struct run_rank *k, int64_t first, int64_t in_first,
+                                 const int64_t second[N_CATEGORIES], int64_t in_second)
+{
+    int64_t part[N_CATEGORIES];
+    memcpy(part, second, sizeof part);
+    part[CAT_COMPUTE] += first;
+    part[CAT_COMM] = in_first + in_second;
+    made_step(r, k, part);
+    struct collective *c = &k->collectives[k->n_collectives - 1];
+    c[0] = (struct collective){.dur_ns = in_first, .since_ns = {[CAT_COMPUTE] = first}};
+    c[1] = (struct collective){.dur_ns = in_second};
+    memcpy(c[1].since_ns, second, sizeof c[1].since_ns);
+    k->steps[k->n_steps - 1].n_collectives = 2;
+    k->n_collectives++;
+}
+
+/* All ranks compute, rank 0 gathers, works alone and broadcasts. If the others work too, only less, rank 0 has more
+ * work; if it was late before, or loads, its work alone is not the cause. */
+static void test_works_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t before, own, others, data; /* before: of rank 0; of the others 60 */
+        int is_alone;
+    } c[] = {{60, 40, 0, 0, 1},  {60, 40, 2, 0, 1},  {60, 40, 3, 0, 0},
+             {60, 40, 20, 0, 0}, {100, 10, 0, 0, 0}, {60, 10, 0, 30, 0}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct run *r = made_run(3, 64);
+        const int64_t own[N_CATEGORIES] = {[CAT_COMPUTE] = c[i].own, [CAT_DATA] = c[i].data},
+                      others[N_CATEGORIES] = {[CAT_COMPUTE] = c[i].others};
+        int64_t wait = c[i].before - 60 + c[i].own + c[i].data - c[i].others; /* a gather keeps only its root */
+        for (int s = 0; s < 20; s++)
+            for (int k = 0; k < 3; k++)
+                made_two_collectives(r, run_rank_at(r, k), k ? 60 : c[i].before, 5, k ? others : own, k ? 5 + wait : 5);
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_true(k->straggler.has && k->straggler.rank == 0);
+        assert_int_equal(k->alone.has, c[i].is_alone);
+        if (k->alone.has)
+            assert_true(k->alone.rank == 0 && k->alone.own_ns == 40 && k->alone.others_ns == c[i].others);
+        done(&rep, r);
+    }
 }
 
 /* Rank 1 loads data longer: the waiting belongs to data loading, and removing the loading removes it. */
@@ -409,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_start_skew),
         cmocka_unit_test(test_straggler_of_two),
         cmocka_unit_test(test_turns_are_no_straggler),
+        cmocka_unit_test(test_works_alone),
         cmocka_unit_test(test_waiting_goes_upstream),
         cmocka_unit_test(test_equally_late),
         cmocka_unit_test(test_straggler_of_equals),

@@ -237,6 +237,29 @@ static void test_late_in_files(void **state)
     }
 }
 
+/* A rank that works before a collective while the others come straight from the one before has a serial part. Equal
+ * parts are no advice then. */
+static void test_serial_part(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 3; n++) {
+        struct run_mpi_call calls[] = {{"MPI_Bcast", {9, 0, 8400000000, 0}}};
+        struct fixture f = {.n = 1};
+        struct run *a = f.runs[0] = n == 2 ? late_of_two(calls, 0) : late_of_three(calls);
+        for (int k = 0; k < n; k++)
+            run_observe_before(a, &a->ranks[k],
+                               &(struct run_rank_call){"MPI_Bcast", 9, a->ranks[k].mpi_ns, k == 1 ? 3500000000 : 1000});
+        tell(&f);
+        const struct said *said = &f.rep.runs[0].said;
+        assert_finds(said, n == 2 ? PHRASE_LATE_ALONE_OF_TWO : PHRASE_LATE_ALONE);
+        assert_int_equal(said->headline.slot[0].count, 1);
+        assert_true(said->headline.slot[1].real == 0.35);
+        assert_string_equal(assert_supports(said, PHRASE_ALONE_BEFORE)[1].name, "MPI_Bcast");
+        assert_int_equal(f.rep.claims[0].action.id, ADVICE_ALONE_MPI);
+        release(&f);
+    }
+}
+
 /* Without any named step it shows which rank the others wait for, and that is the claim. */
 static void test_mpi_without_steps(void **state)
 {
@@ -772,6 +795,7 @@ int main(void)
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
         cmocka_unit_test(test_late_in_files),
+        cmocka_unit_test(test_serial_part),
         cmocka_unit_test(test_mpi_without_steps),
         cmocka_unit_test(test_files_without_steps),
         cmocka_unit_test(test_share_with_and_without_waiting),

@@ -702,6 +702,39 @@ static void test_mpi_late(void **state)
     }
 }
 
+/* Rank 0 works for 3.6 s before its broadcasts, and the others wait for it there. If they work before them too, or took
+ * part in other collectives, or waited elsewhere, it may have more work than they have. */
+static void test_alone_in_calls(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t others_ms, wait_ms;
+        uint64_t n_others;
+        int has;
+    } c[] = {{0, 3500, 300, 1},    {180, 3500, 300, 1}, {190, 3500, 300, 0},
+             {1000, 3500, 300, 0}, {0, 2500, 300, 0},   {0, 3500, 299, 0}};
+    struct thresholds t = thresholds_default();
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct run *r = made_run(3, 64);
+        for (int k = 0; k < 3; k++) {
+            struct run_rank_call bcast = {"MPI_Bcast", k ? c[i].n_others : 300, k ? c[i].wait_ms * 1000000 : 0,
+                                          k ? c[i].others_ms * 1000000 : 3600000000},
+                                 gather = {"MPI_Gather", 300, 400000000, 5000000000};
+            r->ranks[k].process_seconds = 10;
+            r->ranks[k].mpi_ns = k ? 4000000000 : 400000000;
+            run_observe_before(r, &r->ranks[k], &gather);
+            run_observe_before(r, &r->ranks[k], &bcast);
+        }
+        struct alone a = alone_in_calls(&t, r);
+        assert_int_equal(a.has, c[i].has);
+        if (a.has) {
+            assert_true(a.rank == 0 && a.own_ns == 3600000000 && a.others_ns == c[i].others_ms * 1000000);
+            assert_string_equal(a.call, "MPI_Bcast");
+        }
+        run_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -732,6 +765,7 @@ int main(void)
         cmocka_unit_test(test_small_messages),
         cmocka_unit_test(test_file_time),
         cmocka_unit_test(test_mpi_late),
+        cmocka_unit_test(test_alone_in_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

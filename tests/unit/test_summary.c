@@ -186,8 +186,8 @@ static struct summary sample(void)
                                           .samples = -1,
                                           .first_collective = 1,
                                           .n_collectives = 1}};
-    static struct observation observed[] = {{"MPI_Allreduce", -1, {2, 16, 60, 40}, 0, 0},
-                                            {"/data/x", DCT_IO_READ, {4, 2, 30, 9}, 20, 12}};
+    static struct observation observed[] = {{"MPI_Allreduce", -1, {2, 16, 60, 40}, 0, 0, 25},
+                                            {"/data/x", DCT_IO_READ, {4, 2, 30, 9}, 20, 12, -1}};
     static struct sketch_bucket_count buckets[] = {{3, 1}, {70, 5}};
     static struct name_sum names[] = {{.domain = "", .category = "", .name = "mark", .kind = DCT_MARK, .n = 3},
                                       {.domain = "d",
@@ -291,6 +291,8 @@ static void test_there_and_back(void **state)
     assert_int_equal(back.names[1].union_ns, -1);
     assert_int_equal(back.observed[1].event_ns, 20);
     assert_int_equal(back.observed[1].loading_ns, 12);
+    assert_int_equal(back.observed[0].before_ns, 25);
+    assert_int_equal(back.observed[1].before_ns, -1);
     assert_int_equal(back.names[1].self_ns, 40);
     assert_int_equal(back.fingerprint, 0xdeadbeef);
     dcr_buf_release(&text);

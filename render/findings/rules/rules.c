@@ -372,6 +372,12 @@ void rules(struct report *rep)
         }
         r->late_used_ratio = late_used(rep, r);
         r->late_file_ns = r->has_steps ? 0 : late_in_files(&rep->thresholds, r->run);
+        if (!r->has_steps)
+            r->alone = alone_in_calls(&rep->thresholds, r->run);
+        if (r->late_used_ratio > 0 || r->late_file_ns > 0) /* that says more */
+            r->alone.has = 0;
+        if (r->has_steps && is_doubtful(r) && uneven_rank(rep, r) < 0) /* it may only have lacked a core */
+            r->alone.has = 0;
         rule_host(rep, r);
         rule_shared(rep, r);
         r->counted = counted_memory(rep, r);

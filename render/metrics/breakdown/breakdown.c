@@ -143,6 +143,8 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     s.rank_hidden = dcr_arena_alloc(&rep->arena, n * sizeof *s.rank_hidden);
     s.rank_caused = dcr_arena_alloc(&rep->arena, n * sizeof *s.rank_caused);
     s.n_last = dcr_arena_alloc(&rep->arena, n * sizeof *s.n_last);
+    s.alone = dcr_arena_alloc(&rep->arena, n * sizeof *s.alone);
+    s.alone_others = rep->thresholds.alone_others;
     out->step_part_ns = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_part_ns);
     out->step_gain_ns = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_gain_ns);
     out->step_cause_ns = dcr_arena_alloc(&rep->arena, (size_t)out->n_counted * sizeof *out->step_cause_ns);
@@ -173,6 +175,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     phases_run(rep, out, &counted);
     work_run(out, &counted);
     breakdown_straggler(rep, out, &s);
+    breakdown_alone(rep, out, &s);
     breakdown_causes(out, &s);
     breakdown_cap_gains(out, &s);
     breakdown_intervals(out);

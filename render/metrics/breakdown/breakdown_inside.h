@@ -37,6 +37,11 @@ struct split {
     int64_t transfer_ns;   /* that, and the shortest grid_beside */
 };
 
+/* Collectives before which the last rank worked alone. unit: ns */
+struct alone_sums {
+    double own, others, wait; /* work of that rank, and the most of another; how long the others waited for it */
+};
+
 /* Sums over the counted steps. */
 struct sums {
     int64_t (*rank_part)[N_PARTS]; /* shape (n_ranks) */
@@ -48,6 +53,8 @@ struct sums {
     int64_t n_bytes_steps, samples;
     double bytes;
     int has_samples;
+    double alone_others;      /* the threshold */
+    struct alone_sums *alone; /* shape (n_ranks) */
     int is_estimated; /* it is known which ranks were late at a step's collectives, but not what they did between them
                        */
 };
@@ -68,6 +75,8 @@ void breakdown_step_gains(const struct sums *s, const struct sums *before, const
                           const int64_t part[N_PARTS], int64_t gain[N_CLASSES]);
 /** breakdown_straggler - a rank that comes last clearly more often than its share while the others pay for it. */
 void breakdown_straggler(const struct report *rep, struct run_result *out, const struct sums *s);
+/** breakdown_alone - out->alone: does the straggler work alone while the others wait? After breakdown_straggler. */
+void breakdown_alone(const struct report *rep, struct run_result *out, const struct sums *s);
 /** breakdown_cap_gains - where is_estimated: a removal saves no more than its cause's own time and the waiting that it
  *  caused. After breakdown_causes. */
 void breakdown_cap_gains(struct run_result *out, const struct sums *s);

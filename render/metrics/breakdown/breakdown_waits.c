@@ -42,6 +42,28 @@ static int comes_later(const struct arrival *x, const struct arrival *y)
     return 0;
 }
 
+/* Work of a rank before a collective. Loading and writing are causes of their own. */
+static int64_t work_before(const struct arrival *a)
+{
+    return a->part_ns[CAT_COMPUTE] + a->part_ns[CAT_COPY] + a->part_ns[CAT_OTHER] + a->outside_ns;
+}
+
+/* Did the last rank work while all others came straight from the collective before? */
+static void add_alone(struct sums *s, const struct arrival *a, int n, int last, int64_t wait)
+{
+    int64_t own = work_before(&a[last]), all = own + a[last].part_ns[CAT_DATA] + a[last].part_ns[CAT_IO], others = 0;
+    for (int r = 0; r < n; r++)
+        if (r != last && work_before(&a[r]) > others)
+            others = work_before(&a[r]);
+    if (own <= 0 || (double)others > s->alone_others * (double)own)
+        return;
+    s->alone[last].own += (double)own;
+    s->alone[last].others += (double)others;
+    /* It explains no more waiting than it lasts, because the rank may have come late to the collective before too. */
+    double each = (double)wait / (n - 1), explained = each < (double)all ? each : (double)all;
+    s->alone[last].wait += explained * (n - 1) * (double)own / (double)all;
+}
+
 /* One collective of all ranks: which rank came last, what the others waited for, what each removal would save. */
 static void add_collective(struct sums *s, const struct arrival *a, int n, int is_replayed)
 {
@@ -59,6 +81,7 @@ static void add_collective(struct sums *s, const struct arrival *a, int n, int i
         blame(s, a, n, last, wait);
     if (!is_replayed)
         return;
+    add_alone(s, a, n, last, wait);
     s->gain[CLASS_IMBALANCE] += replay_gain(a, n, (struct removal){-1, 1, 0});
     s->gain[CLASS_DATA] += replay_gain(a, n, (struct removal){CAT_DATA, 0, 0});
     s->gain[CLASS_IO] += replay_gain(a, n, (struct removal){CAT_IO, 0, 0});
@@ -222,6 +245,23 @@ void breakdown_straggler(const struct report *rep, struct run_result *out, const
                   by_wait.caused_ratio > rep->thresholds.straggler_wait;
     if (!w->is_mostly_last && by_wait.has)
         *w = by_wait;
+}
+
+void breakdown_alone(const struct report *rep, struct run_result *out, const struct sums *s)
+{
+    double all = 0;
+    for (int r = 0; r < out->n_rank_results; r++)
+        all += (double)s->rank_caused[r];
+    for (int r = 0; r < out->n_rank_results && out->straggler.has; r++) {
+        const struct alone_sums *a = &s->alone[r];
+        if (out->ranks[r].rank != out->straggler.rank)
+            continue;
+        out->alone = (struct alone){.has = 2 * a->wait > all &&
+                                           a->wait >= rep->thresholds.alone_wait * (double)s->rank_caused[r],
+                                    .rank = out->straggler.rank,
+                                    .own_ns = (int64_t)(a->own / (double)out->n_counted),
+                                    .others_ns = (int64_t)(a->others / (double)out->n_counted)};
+    }
 }
 
 /* The causes of waiting, scaled so that they sum to the waiting that the breakdown shows. */
