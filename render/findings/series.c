@@ -449,6 +449,40 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     return rep->n_claims - 1;
 }
 
+/* What whole runs lost from the first point to the last, of a rank. */
+static struct phrase lost_of_runs(const struct series *s)
+{
+    const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1];
+    if (first->mpi_ns < 0 || last->mpi_ns < 0)
+        return PHRASE(NONE);
+    double ideal = (double)first->n_nodes / last->n_nodes;
+    int64_t mpi = last->mpi_ns - (int64_t)((double)first->mpi_ns * ideal);
+    int64_t rest = last->run_ns - (int64_t)((double)first->run_ns * ideal) - mpi;
+    return mpi > 0 && rest > 0 ? PHRASE(RUN_LOST_BOTH, slot_time(mpi), slot_time(rest))
+           : mpi > 0           ? PHRASE(RUN_LOST_MPI, slot_time(mpi))
+           : rest > 0          ? PHRASE(RUN_LOST_REST, slot_time(rest))
+                               : PHRASE(NONE);
+}
+
+/* Whole runs are compared. If it scales badly, the headline is what the largest run waits for, if that is known. */
+static void find_of_runs(struct report *rep, struct series *s)
+{
+    const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1];
+    const struct run_result *shared = series_shared_run(rep, last), *r = run_of(rep, last);
+    int is_good = good_until(rep, s) == last, has_cause = !is_good && r->n_claims;
+    s->said.headline =
+        is_good ? PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency))
+        : has_cause ? r->said.headline
+        : shared    ? shared_headline(rep, s, shared)
+                    : PHRASE(SCALING_FALLS, slot_ratio(last->efficiency), slot_nodes(rep, last));
+    if (has_cause)
+        s->said.where = slot_name(nodes_text(rep, last->n_nodes));
+    said_add(&s->said, PHRASE(RUN_TIMES, slot_time(first->run_ns), slot_nodes(rep, first), slot_time(last->run_ns),
+                              slot_nodes(rep, last), slot_factor(last->speedup)));
+    said_add(&s->said, lost_of_runs(s));
+    said_add(&s->said, PHRASE(RUN_ASSUMED));
+}
+
 /* Where the time went is not known: there is no loss to split. */
 static void find_without_losses(struct report *rep, struct series *s)
 {
@@ -456,6 +490,10 @@ static void find_without_losses(struct report *rep, struct series *s)
     const struct run_result *shared = series_shared_run(rep, last);
     const struct run_result *r = run_of(rep, last);
     int has_cause = !r->has_steps && r->n_claims; /* without steps there is no speed-up, but the run may say more */
+    if (s->is_of_runs) {
+        find_of_runs(rep, s);
+        return;
+    }
     if (last->speedup <= 0) {
         s->said.headline =
             has_cause ? r->said.headline : PHRASE(SCALING_UNKNOWN, slot_nodes(rep, first), slot_nodes(rep, last));

@@ -103,6 +103,8 @@ struct series_point {
     int has_throughput;
     double throughput;
     double speedup, efficiency; /* against point 0; 0 = n/a */
+    int64_t run_ns;             /* how long a rank's processes ran, mean; 0 = not known, or a run did not end well */
+    int64_t mpi_ns;             /* part of it inside MPI calls, without MPI_Init and MPI_Finalize; -1 = not known */
     struct interval speedup_interval, efficiency_interval;
     struct phrase unreliable; /* why these numbers are unreliable: cores were shared here or at the reference; none =
                                  they were not */
@@ -299,6 +301,7 @@ struct series {
     const char *label; /* "DCRNN, 8 sensors, fp32, 1 rank per node" */
     enum scaling_kind kind;
     struct phrase kind_said;     /* how strong or weak was detected: a clause */
+    int is_of_runs;              /* speed-ups are those of whole runs, as if each run did the same work */
     struct series_point *points; /* ascending node count */
     int n_points;
     struct reason speedup_why;  /* of the last point; REASON_NONE also if there is only one point */

@@ -267,10 +267,11 @@ struct run_program {
     int batch_is_label;           /* global_batch comes from the label of that name, because program.json lacks it */
 };
 
-/* What a node count counts: GPUs if runs on one machine scale over GPUs. X(id, word) */
+/* What a node count counts: GPUs if runs on one machine scale over GPUs, ranks if runs without steps do. X(id, word) */
 #define COUNTED_UNITS(X)    \
     X(COUNTS_NODES, "node") \
-    X(COUNTS_GPUS, "GPU")
+    X(COUNTS_GPUS, "GPU")   \
+    X(COUNTS_RANKS, "rank")
 enum counted_unit {
 #define X(id, word) id,
     COUNTED_UNITS(X)

@@ -12,7 +12,8 @@
 
 static const char *counted(const struct report *rep)
 {
-    return rep->unit == COUNTS_GPUS ? "GPUs" : "Nodes";
+    static const char *const titles[] = {[COUNTS_NODES] = "Nodes", [COUNTS_GPUS] = "GPUs", [COUNTS_RANKS] = "Ranks"};
+    return titles[rep->unit];
 }
 
 /* A speed-up that shared cores make unreliable. */
@@ -28,16 +29,21 @@ static void put_points(const struct report *rep, const struct series *s, struct 
     int has_rates = 0;
     for (int i = 0; i < s->n_points; i++)
         has_rates |= s->points[i].has_throughput;
-    table_of(d, 0, TABLE(PROSE_POINTS, slot_name(counted(rep)), slot_name(has_rates ? "Samples/s" : "Step time")));
+    int is_of_ranks = rep->unit == COUNTS_RANKS;
+    const char *rate = has_rates ? "Samples/s" : s->is_of_runs ? "Run time" : "Step time";
+    table_of(d, 0,
+             TABLE(PROSE_POINTS, slot_name(counted(rep)), slot_name(is_of_ranks ? "Nodes" : "Ranks"), slot_name(rate)));
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
         const struct spread *step = point_step(rep, p);
         doc_row(d);
         doc_cell(d, "%d", p->n_nodes);
-        doc_cell(d, "%d", p->n_ranks);
+        doc_cell(d, "%d", is_of_ranks ? rep->runs[p->runs[0]].run->n_nodes : p->n_ranks);
         doc_cell(d, "%d", p->n_runs);
         if (has_rates)
             doc_cell(d, "%s", p->has_throughput ? fmt_number(p->throughput).text : "–");
+        else if (s->is_of_runs)
+            doc_cell(d, "%s", fmt_time(p->run_ns).text);
         else
             doc_cell(d, "%s", step->n ? fmt_time(step->mean_ns).text : "–");
         doc_cell(d, "%s", p->speedup > 0 ? fmt_x(p->speedup).text : "–");

@@ -108,13 +108,102 @@ static void test_series_without_steps(void **state)
     release(&f);
 }
 
+/* Whole runs of equal commands are compared if there are no steps. That they did the same work is assumed, and said. */
+static void test_series_of_whole_runs(void **state)
+{
+    (void)state;
+    static const struct {
+        double first_s;
+        int64_t batch;
+        const char *option; /* of the first run; the second has --batch=8 */
+        int is_failed, why;
+    } c[] = {{19, 0, "--batch=8", 0, 0},
+             {14, 64, "--batch=8", 0, 0},
+             {14, 0, "--batch=16", 0, REASON_SPEEDUP_OTHER_BATCH},
+             {0.9, 0, "--batch=8", 0, REASON_SPEEDUP_SHORT_RUNS},
+             {14, 0, "--batch=8", 1, REASON_SPEEDUP_WITHOUT_RATES}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 4400000000, 0}}},
+                            of_first[] = {{"MPI_Allreduce", {9, 0, 200000000, 0}}};
+        const char *here[] = {"./solver", c[i].option}, *there[] = {"./solver", "--batch=8"};
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_run(1, c[i].batch);
+        f.runs[0]->ranks[0].process_seconds = c[i].first_s;
+        f.runs[0]->ranks[0].mpi_ns = 200000000;
+        f.runs[0]->mpi_calls = of_first;
+        f.runs[0]->n_mpi_calls = 1;
+        f.runs[0]->command = here;
+        f.runs[1] = late_of_two(calls, 0);
+        f.runs[1]->command = there;
+        f.runs[1]->program.global_batch = c[i].batch;
+        for (int k = 0; k < 2; k++) {
+            f.runs[k]->n_command = 2;
+            f.runs[k]->collector_version = "1.0.0";
+            f.runs[k]->is_complete = k || !c[i].is_failed;
+        }
+        tell(&f);
+        const struct series *s = &f.rep.series[0];
+        assert_int_equal(f.rep.n_series, 1);
+        assert_int_equal(s->is_of_runs, !c[i].why);
+        assert_int_equal(s->speedup_why.code, c[i].why);
+        if (c[i].why) {
+            assert_supports(&s->said, PHRASE_SPEEDUP_UNKNOWN);
+            assert_true(s->points[1].speedup == 0);
+        } else {
+            assert_finds(&s->said, i == 0 ? PHRASE_SCALING_GOOD : PHRASE_LATE_OF_TWO);
+            assert_true(s->points[1].speedup == c[i].first_s / 10 && s->points[1].efficiency == c[i].first_s / 20);
+            assert_int_equal(s->kind_said.id, c[i].batch ? PHRASE_KIND_STRONG : PHRASE_KIND_EQUAL_COMMANDS);
+            const struct slot *times = assert_supports(&s->said, PHRASE_RUN_TIMES);
+            assert_true(times[0].count == (int64_t)(c[i].first_s * 1e9) && times[2].count == 10000000000);
+            /* 2.2 s in MPI instead of 0.1 s; 10 s instead of half of the first run */
+            const struct slot *lost = i == 0 ? assert_supports(&s->said, PHRASE_RUN_LOST_MPI)
+                                             : assert_supports(&s->said, PHRASE_RUN_LOST_BOTH);
+            assert_int_equal(lost[0].count, 2100000000);
+            if (i)
+                assert_int_equal(lost[1].count, 900000000);
+            assert_supports(&s->said, PHRASE_RUN_ASSUMED);
+        }
+        release(&f);
+    }
+}
+
+/* Without steps, runs of one command on one machine are counted by their ranks. */
+static void test_series_over_ranks(void **state)
+{
+    (void)state;
+    for (int is_other = 0; is_other < 2; is_other++) {
+        const char *command[] = {"./solver", "input"}, *other[] = {"./solver", "another"};
+        struct fixture f = {.n = 2};
+        for (int k = 0; k < 2; k++) {
+            struct run *a = f.runs[k] = made_run(k + 1, 0);
+            a->n_nodes = 1;
+            a->command = k && is_other ? other : command;
+            a->n_command = 2;
+            a->collector_version = "1.0.0";
+            a->is_complete = 1;
+            for (int i = 0; i < a->ranks_len; i++) {
+                a->ranks[i].node = 0;
+                a->ranks[i].process_seconds = k ? 11 : 12;
+            }
+        }
+        tell(&f);
+        assert_int_equal(f.rep.unit, is_other ? COUNTS_NODES : COUNTS_RANKS);
+        assert_int_equal(f.rep.n_series, 1 + is_other);
+        if (!is_other) {
+            assert_true(f.rep.series[0].is_of_runs);
+            assert_string_equal(f.rep.runs[1].label, "2 ranks");
+            assert_finds(&f.rep.series[0].said, PHRASE_SCALING_FALLS);
+        }
+        release(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_rank_limits_scaling),
-        cmocka_unit_test(test_slow_rank_of_two),
-        cmocka_unit_test(test_stops_before_the_cores_run_out),
-        cmocka_unit_test(test_series_without_steps),
+        cmocka_unit_test(test_slow_rank_limits_scaling),       cmocka_unit_test(test_slow_rank_of_two),
+        cmocka_unit_test(test_stops_before_the_cores_run_out), cmocka_unit_test(test_series_without_steps),
+        cmocka_unit_test(test_series_of_whole_runs),           cmocka_unit_test(test_series_over_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

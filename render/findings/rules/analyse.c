@@ -40,7 +40,7 @@ static const char *slug_of(struct report *rep, const struct run_result *r)
 {
     struct dcr_buf b = {0};
     if (r->n_nodes)
-        dcr_buf_printf(&b, "%d%s-", r->n_nodes, rep->unit == COUNTS_GPUS ? "gpu" : "node");
+        dcr_buf_printf(&b, "%d%s-", r->n_nodes, rep->unit == COUNTS_GPUS ? "gpu" : counted_word(rep->unit));
     for (const char *s = r->run->run_id; *s && b.len < 80; s++) {
         char c = *s;
         int is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
@@ -309,10 +309,34 @@ static const char *title_of(struct report *rep)
     return title;
 }
 
+static int has_recorded_steps(const struct run *a)
+{
+    for (int i = 0; i < a->ranks_len; i++)
+        if (a->ranks[i].n_steps)
+            return 1;
+    return a->summary.n_steps > 0;
+}
+
+/* Does one command, on other numbers of ranks of one machine, make all runs? Steps are not compared over ranks. */
+static int do_ranks_count(struct run **runs, int n)
+{
+    int is_other = 0;
+    for (int i = 0; i < n; i++) {
+        const struct run *a = runs[i];
+        if (!*a->collector_version || a->n_command == 0 || a->n_nodes != 1 || a->n_ranks <= 0 ||
+            has_recorded_steps(a) || has_other_command(runs[0], a) || strcmp(program_of(runs[0]), program_of(a)) != 0)
+            return 0;
+        is_other |= a->n_ranks != runs[0]->n_ranks;
+    }
+    return is_other;
+}
+
 /* If results scale over the GPUs of one machine, all must do so, else a count would mean two things. */
 static enum counted_unit unit_of(struct run **runs, int n)
 {
     int n_gpus = 0;
+    if (do_ranks_count(runs, n))
+        return COUNTS_RANKS;
     for (int i = 0; i < n; i++) {
         int is_gpu = runs[i]->unit == COUNTS_GPUS;
         if (!is_gpu && runs[i]->n_nodes) /* traces of other tools count neither */
@@ -327,12 +351,12 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     struct sortable *sorted = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *sorted);
     for (int i = 0; i < n; i++)
         run_settle(runs[i]);
+    rep->unit = n ? unit_of(runs, n) : COUNTS_NODES;
     for (int i = 0; i < n; i++)
-        sorted[i] = (struct sortable){runs[i], nodes_of(runs[i], opt)};
+        sorted[i] = (struct sortable){runs[i], rep->unit == COUNTS_RANKS ? runs[i]->n_ranks : nodes_of(runs[i], opt)};
     if (n > 1)
         qsort(sorted, (size_t)n, sizeof *sorted, compare_runs);
     rep->thresholds = opt->thresholds;
-    rep->unit = n ? unit_of(runs, n) : COUNTS_NODES;
     rep->first_claim = -1;
     rep->baseline = "";
     rep->n_runs = n;

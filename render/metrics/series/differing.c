@@ -63,6 +63,19 @@ static int is_other_batch(const struct run_result *a, const struct run_result *b
     return x != y && (a->n_nodes == b->n_nodes || (x > 0 && y > 0 && !is_proportional));
 }
 
+int has_other_batch(const struct run *a, const struct run *b)
+{
+    static const char *const options[] = {
+        "-b",           "--batch", "--batch-size", "--batch_size", "--global-batch", "--global_batch", "--local-batch",
+        "--local_batch"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const char *x = value_of(a, options[i], strlen(options[i])), *y = value_of(b, options[i], strlen(options[i]));
+        if (!x != !y || (x && strcmp(x, y) != 0))
+            return 1;
+    }
+    return 0;
+}
+
 int has_other_command(const struct run *a, const struct run *b)
 {
     struct dcr_buf x = {0}, y = {0};

@@ -11,7 +11,7 @@ enum network network_of(const struct report *rep, const struct series_point *p)
     case NODES_MACHINES:
     case NODES_ONE_KERNEL:
     case NODES_SHARES:
-        return p->n_nodes > 1 && rep->unit != COUNTS_GPUS ? NETWORK_BETWEEN : NETWORK_INSIDE;
+        return p->n_nodes > 1 && rep->unit == COUNTS_NODES ? NETWORK_BETWEEN : NETWORK_INSIDE;
     case NODES_EMULATED:
         return NETWORK_INSIDE;
     default:

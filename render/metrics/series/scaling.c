@@ -1,5 +1,7 @@
 /* scaling.c - runs of one configuration at several node counts: speed-up, efficiency, and where the time went. */
 #include "render/metrics/breakdown/pop.h"
+#include "render/metrics/calls.h"
+#include "render/metrics/recorded.h"
 #include "render/metrics/series/differing.h"
 #include "render/metrics/series/series.h"
 #include "render/metrics/stats.h"
@@ -155,6 +157,24 @@ static size_t steps_of(const struct report *rep, const struct series_point *p)
     return n;
 }
 
+/* How long the ranks' processes ran, and how much of it in MPI calls: means over ranks and repetitions. */
+static void fill_run_times(const struct report *rep, struct series_point *p)
+{
+    double run = 0, mpi = 0;
+    int has_run = p->n_runs > 0, has_mpi = p->n_runs > 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run *a = rep->runs[p->runs[i]].run;
+        struct mpi_share m = mpi_share(a);
+        int64_t watched = recorded_part(a).watched_ns;
+        has_run &= a->is_complete && *a->collector_version && a->ranks_len == a->n_ranks && watched > 0;
+        has_mpi &= m.has && !a->has_window;
+        run += has_run ? (double)watched / a->ranks_len / p->n_runs : 0;
+        mpi += has_mpi && has_run ? (double)m.ns / a->ranks_len / p->n_runs : 0;
+    }
+    p->run_ns = has_run ? (int64_t)run : 0;
+    p->mpi_ns = has_run && has_mpi ? (int64_t)mpi : -1;
+}
+
 /* Step time, parts and throughput over all repetitions, each step counting once. */
 static void fill_point(struct report *rep, struct series_point *p)
 {
@@ -174,6 +194,7 @@ static void fill_point(struct report *rep, struct series_point *p)
         throughput += r->throughput;
         n_throughput += r->has_throughput;
     }
+    fill_run_times(rep, p);
     p->has_throughput = n_throughput == p->n_runs;
     p->throughput = p->has_throughput ? throughput / p->n_runs : 0;
     if (n == 0 || n_rank_steps == 0) /* traces that are no run of ranks have no steps in common */
@@ -300,6 +321,45 @@ static void fill_speedups(struct series *s)
     }
 }
 
+/* Why whole runs cannot be compared. REASON_NONE: they can, if each did the same work. The monitor looks at a process
+ * every tenth of a second, so shorter runs are not timed well enough. */
+static struct reason why_no_run_times(const struct report *rep, const struct series *s)
+{
+    const int64_t least_ns = 1000000000;
+    const struct reason none = REASON(SPEEDUP_WITHOUT_RATES, slot_name(counted_word(rep->unit)));
+    const struct run *first = rep->runs[s->points[0].runs[0]].run;
+    if (s->kind != SCALING_STRONG && s->kind != SCALING_UNKNOWN)
+        return none;
+    for (int i = 0; i < s->n_points; i++) {
+        const struct series_point *p = &s->points[i];
+        if (point_step(rep, p)->n || p->has_throughput || !p->run_ns || p->n_nodes <= 0)
+            return none;
+        for (int k = 0; k < p->n_runs && s->kind == SCALING_UNKNOWN; k++)
+            if (has_other_batch(first, rep->runs[p->runs[k]].run))
+                return REASON(SPEEDUP_OTHER_BATCH);
+        if (p->run_ns < least_ns)
+            return REASON(SPEEDUP_SHORT_RUNS);
+    }
+    return REASON(NONE);
+}
+
+/* Without steps, the times of whole runs are compared. Equal commands are taken as equal work. */
+static void fill_speedups_of_runs(const struct report *rep, struct series *s)
+{
+    const struct series_point *ref = &s->points[0];
+    if (s->n_points < 2 || why_no_run_times(rep, s).code)
+        return;
+    s->is_of_runs = 1;
+    if (s->kind == SCALING_UNKNOWN)
+        s->kind_said = PHRASE(KIND_EQUAL_COMMANDS);
+    s->kind = SCALING_STRONG;
+    for (int i = 0; i < s->n_points; i++) {
+        struct series_point *p = &s->points[i];
+        p->speedup = (double)ref->run_ns / (double)p->run_ns;
+        p->efficiency = p->speedup * ref->n_nodes / p->n_nodes;
+    }
+}
+
 static void say_no_speedup(const struct report *rep, struct series *s)
 {
     int has_steps = s->kind == SCALING_UNKNOWN;
@@ -308,8 +368,7 @@ static void say_no_speedup(const struct report *rep, struct series *s)
     if (s->n_points < 2 || s->points[s->n_points - 1].speedup > 0)
         s->speedup_why = REASON(NONE);
     else
-        s->speedup_why = has_steps ? REASON(SPEEDUP_WITHOUT_SAMPLES)
-                                   : REASON(SPEEDUP_WITHOUT_RATES, slot_name(counted_word(rep->unit)));
+        s->speedup_why = has_steps ? REASON(SPEEDUP_WITHOUT_SAMPLES) : why_no_run_times(rep, s);
 }
 
 static void find_kind(const struct report *rep, struct series *s)
@@ -380,6 +439,7 @@ void scaling(struct report *rep)
         find_kind(rep, s);
         s->label = label_of(rep, &rep->runs[groups[i].runs[0]], s->kind);
         fill_speedups(s);
+        fill_speedups_of_runs(rep, s);
         pop_counters(rep, s);
         say_no_speedup(rep, s);
         speedup_intervals(rep, s);

@@ -45,16 +45,22 @@ static void add_ratio(struct site *s, json_t *t, bool has, struct fmt text, doub
 static json_t *speedup_table(struct site *s, const struct series *series)
 {
     bool is_marked = unreliable(series) != NULL;
-    json_t *t = view_table(s, TABLE(SPEEDUP, slot_name(node_title(s))));
+    bool is_of_ranks = s->rep->unit == COUNTS_RANKS;
+    const char *time = series->is_of_runs ? "Run time" : "Step time, mean";
+    json_t *t = view_table(
+        s, TABLE(SPEEDUP, slot_name(node_title(s)), slot_name(is_of_ranks ? "Nodes" : "Ranks"), slot_name(time)));
     view_columns(s, t, is_marked ? "Unreliable" : "");
     for (int i = 0; i < series->n_points; i++) {
         const struct series_point *p = &series->points[i];
         const char *mark = p->unreliable.id ? "v-watch" : NULL;
         view_row(s, t, node_words(s, p->n_nodes));
-        view_cell_count(s, t, true, p->n_ranks);
+        view_cell_count(s, t, true, is_of_ranks ? s->rep->runs[p->runs[0]].run->n_nodes : p->n_ranks);
         view_cell_count(s, t, true, p->n_runs);
         const struct point_of of = {s->rep, p};
-        VIEW_METRICS(s, t, &point_metrics, &of, POINT_STEP_MEAN);
+        if (series->is_of_runs)
+            VIEW_METRICS(s, t, &point_metrics, &of, POINT_RUN_TIME);
+        else
+            VIEW_METRICS(s, t, &point_metrics, &of, POINT_STEP_MEAN);
         add_ratio(s, t, p->speedup > 0, fmt_x(p->speedup), p->speedup, mark);
         if (p->speedup_interval.has || i == 0)
             view_cell_interval(

@@ -4,6 +4,7 @@
 #include "render/findings/rules/compare.h"
 #include "render/findings/narrate.h"
 #include "render/findings/ranking.h"
+#include "render/metrics/recorded.h"
 #include "render/pages/parts.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -236,7 +237,7 @@ static const char *counted_title(struct site *s)
 
 /* Columns of the table of runs. A column without any value is left out. */
 struct run_columns {
-    bool points, ranks, step, throughput, gain, limit;
+    bool points, ranks, step, run, throughput, gain, limit;
     int hours_per; /* index into many_samples */
 };
 static const struct {
@@ -258,6 +259,7 @@ static struct run_columns run_columns_of(const struct report *rep)
         c.points |= point_of(rep, r) != NULL;
         c.ranks |= r->n_ranks > 0 || (r->run->n_traces == 1 && r->run->traces[0].world_size > 1);
         c.step |= r->has_steps || r->step.n > 0;
+        c.run |= point_of(rep, r) && rep->series[r->series].is_of_runs;
         c.throughput |= r->has_throughput;
         c.gain |= is_ranked(rep) && *ranking_gain_text(rep, r).text;
         c.limit |= r->has_steps || r->step.n > 0;
@@ -309,6 +311,7 @@ static json_t *runs_table(struct site *s)
     json_t *t = view_table(s, TABLE(RUNS));
     view_columns(s, t, has.ranks ? "#Ranks" : "");
     view_columns(s, t, has.step ? "#Step time" : "");
+    view_columns(s, t, has.run ? "#Run time" : "");
     view_columns(s, t, has.throughput ? "#Samples/s" : "");
     if (has.points) {
         view_columns(s, t, "#Speed-up|#Efficiency");
@@ -332,6 +335,11 @@ static json_t *runs_table(struct site *s)
                             "ns");
             view_exact(s, t, "p95", has_step, (double)r->step.p95_ns, "ns");
             view_exact(s, t, "steps counted", has_step, r->has_steps ? (double)r->n_counted : (double)r->step.n, "");
+        }
+        if (has.run) {
+            const struct recorded part = recorded_part(r->run);
+            int64_t ns = part.watched_ns > 0 ? part.watched_ns / r->run->ranks_len : 0;
+            view_cell_value(s, t, ns ? fmt_time(ns).text : NULL, ns > 0, (double)ns, "ns");
         }
         if (has.throughput)
             view_cell_value(s, t, r->has_throughput ? fmt_number(r->throughput).text : NULL, r->has_throughput,

@@ -56,7 +56,7 @@ const char *node_words(struct site *s, int n)
 
 const char *node_title(struct site *s)
 {
-    return s->rep->unit == COUNTS_NODES ? "Nodes" : site_text(s, "%ss", counted_word(s->rep->unit));
+    return site_text(s, "%ss", say_capital(&s->arena, counted_word(s->rep->unit)));
 }
 
 json_t *view_object(struct site *s)
