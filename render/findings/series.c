@@ -174,6 +174,8 @@ static struct phrase communication_headline(struct report *rep, const struct ser
     const struct series_point *before = last - 1;
     const struct run_result *r = run_of(rep, last);
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
+    if (c->part == PART_WAIT && c->cls == CLASS_IMBALANCE && r->alone.has)
+        return PHRASE(SCALING_SERIAL, slot_count(r->alone.rank), slot_percent(now), slot_nodes(rep, last));
     if (c->part == PART_WAIT)
         return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
     const char *what = say_capital(
@@ -479,7 +481,12 @@ static void find_of_runs(struct report *rep, struct series *s)
         s->said.where = slot_name(nodes_text(rep, last->n_nodes));
     said_add(&s->said, PHRASE(RUN_TIMES, slot_time(first->run_ns), slot_nodes(rep, first), slot_time(last->run_ns),
                               slot_nodes(rep, last), slot_factor(last->speedup)));
-    said_add(&s->said, lost_of_runs(s));
+    const struct series_point *best = last;
+    for (int i = 0; i < s->n_points; i++)
+        best = (double)best->run_ns > no_faster_ratio * (double)s->points[i].run_ns ? &s->points[i] : best;
+    said_add(&s->said, best != last && best != first
+                           ? PHRASE(RUN_FASTEST, slot_nodes(rep, best), slot_time(best->run_ns))
+                           : lost_of_runs(s));
     said_add(&s->said, PHRASE(RUN_ASSUMED));
 }
 

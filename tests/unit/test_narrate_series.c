@@ -172,27 +172,28 @@ static void test_series_over_ranks(void **state)
 {
     (void)state;
     for (int is_other = 0; is_other < 2; is_other++) {
+        static const double seconds[] = {12, 7, 9};
         const char *command[] = {"./solver", "input"}, *other[] = {"./solver", "another"};
-        struct fixture f = {.n = 2};
-        for (int k = 0; k < 2; k++) {
+        struct fixture f = {.n = 3};
+        for (int k = 0; k < 3; k++) {
             struct run *a = f.runs[k] = made_run(k + 1, 0);
             a->n_nodes = 1;
-            a->command = k && is_other ? other : command;
+            a->command = k == 1 && is_other ? other : command;
             a->n_command = 2;
             a->collector_version = "1.0.0";
-            a->is_complete = 1;
             for (int i = 0; i < a->ranks_len; i++) {
                 a->ranks[i].node = 0;
-                a->ranks[i].process_seconds = k ? 11 : 12;
+                a->ranks[i].process_seconds = seconds[k];
             }
         }
         tell(&f);
         assert_int_equal(f.rep.unit, is_other ? COUNTS_NODES : COUNTS_RANKS);
-        assert_int_equal(f.rep.n_series, 1 + is_other);
+        assert_int_equal(f.rep.n_series, is_other ? 3 : 1);
         if (!is_other) {
             assert_true(f.rep.series[0].is_of_runs);
             assert_string_equal(f.rep.runs[1].label, "2 ranks");
             assert_finds(&f.rep.series[0].said, PHRASE_SCALING_FALLS);
+            assert_int_equal(assert_supports(&f.rep.series[0].said, PHRASE_RUN_FASTEST)[0].count, 2);
         }
         release(&f);
     }
