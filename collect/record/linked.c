@@ -139,6 +139,31 @@ static int find_program(const char *name, char *out, size_t n)
     return -1;
 }
 
+static int gives_ranks(const char *option)
+{
+    static const char *const names[] = {"-n", "-np", "--n", "--np", "--ntasks"}; /* srun's -c is something else */
+    int is_one = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        is_one |= strcmp(names[i], option) == 0;
+    return is_one;
+}
+
+/* The options end at the program. A value of an option that looks like one ends them too, and the number stays
+ * unknown. */
+int linked_n_ranks(char *const *words, int n_words)
+{
+    char path[PATH_MAX];
+    int at = 1;
+    while (at < n_words && !gives_ranks(words[at]) &&
+           (words[at][0] == '-' || (!strchr(words[at], '/') && find_program(words[at], path, sizeof path) != 0)))
+        at++;
+    long n = at + 1 < n_words && gives_ranks(words[at]) ? strtol(words[at + 1], NULL, 10) : 0;
+    for (int i = 0; i < n_words; i++)
+        if (strcmp(words[i], ":") == 0)
+            n = 0;
+    return n > 0 && n < INT_MAX ? (int)n : 0;
+}
+
 /* The first word that is a program of the kind. */
 static const char *first_that(int (*is_of_kind)(const char *path), char *const *words, int n_words)
 {

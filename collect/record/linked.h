@@ -4,6 +4,10 @@
 
 /** linked_is_launcher - mpirun, srun and the like. */
 int linked_is_launcher(const char *program);
+/** linked_n_ranks - number of ranks that the options of a launcher give (-n, -np, --ntasks), before the program's own.
+ *  words    the launcher and what follows
+ *  returns  0: not known, also when there are several programs (":") */
+int linked_n_ranks(char *const *words, int n_words);
 /** linked_statically - the first program among the words into which no library can be loaded; NULL none. */
 const char *linked_statically(char *const *words, int n_words);
 /** linked_changes_user - the first word, or path among the others, that runs as another user or group than its caller

@@ -39,7 +39,8 @@ int run_choose_places(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
 /** run_claim_host - one collector per host samples the host. Sets r->is_host_sampled if it is this one. */
 int run_claim_host(struct run *r, struct dcr_err *err) DCR_MUST_CHECK;
 /** run_n_local - number of collectors on this host, if the launcher tells. run_n_below - number of recording processes
- * below this one: the number of cores when the program is a launcher, else 1. */
+ * below this one: 1, but when the program is a launcher the ranks that it is asked for, at most one for each core (at
+ * least 4). */
 int run_n_local(const struct run *r);
 int run_n_below(const struct run *r);
 /** run_is_in_memory - does the file system of the spool keep its files in memory? */

@@ -166,8 +166,12 @@ int run_n_local(const struct run *r)
 
 int run_n_below(const struct run *r)
 {
-    int n = dcr_cores();
-    return !linked_is_launcher(r->o->program[0]) ? 1 : n < 4 ? 4 : n;
+    int n = dcr_cores(), n_ranks;
+    if (!linked_is_launcher(r->o->program[0]))
+        return 1;
+    n = n < 4 ? 4 : n;
+    n_ranks = linked_n_ranks(r->o->program, r->o->n_program);
+    return n_ranks && n_ranks < n ? n_ranks : n;
 }
 
 int run_is_in_memory(const struct run *r)

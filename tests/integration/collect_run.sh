@@ -221,6 +221,8 @@ if command -v mpirun >/dev/null; then
     check "its ranks are told apart and sampled" manifest front.tar \
         '[.members[] | select(.role == "process-monitor") | .rank] == [0,1,2]'
     check "all ranges" test "$(metadata front.tar .collector.events)" = 480
+    "$COLLECT" run --spool below --io off -- "${MPIRUN[@]}" -n 2 true 2>err
+    check "memory for as many ranks as the launcher is asked for" jq -e '.recorder.segment_bytes <= 16 * 1048576' below/launcher.json
 
     MARKS_RANK=1 "${MPIRUN[@]}" -n 3 "$COLLECT" run --spool dead -- ./marks 20 9 >out 2>&1
     got=$?

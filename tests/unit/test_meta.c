@@ -2,6 +2,7 @@
  * are. */
 #include "collect/record/ask.h"
 #include "collect/record/git.h"
+#include "collect/record/linked.h"
 #include "collect/record/meta.h"
 #include "collect/record/node_share.h"
 #include "collect/record/procfs.h"
@@ -242,6 +243,31 @@ static void ranks_are_read_from_the_launcher(void **state)
     assert_int_equal(id.rank, -1);
     id = OF("");
     assert_int_equal(id.rank, -1);
+}
+
+static void ranks_are_counted_from_a_launchers_options(void **state)
+{
+    static const struct {
+        int n;
+        const char *words[9];
+    } cases[] = {{2, {"mpirun", "-n", "2", "true"}},
+                 {3, {"mpiexec", "--mca", "pml", "ob1", "-np", "3", "true"}},
+                 {4, {"srun", "--ntasks", "4", "true", "-n", "1"}},
+                 {0, {"mpirun"}},
+                 {0, {"mpirun", "-n"}},
+                 {0, {"mpirun", "-n", "some", "true"}},
+                 {0, {"mpirun", "-n", "-1", "true"}},
+                 {0, {"mpirun", "-n", "99999999999", "true"}},
+                 {0, {"mpirun", "true", "-n", "2"}},
+                 {0, {"mpirun", "--wdir", "/tmp", "./absent", "-n", "2"}},
+                 {0, {"mpirun", "-n", "2", "true", ":", "-n", "3", "true"}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int n_words = 0;
+        while (n_words < 9 && cases[i].words[n_words])
+            n_words++;
+        assert_int_equal(linked_n_ranks((char *const *)(uintptr_t)cases[i].words, n_words), cases[i].n);
+    }
 }
 
 static void fields_of_proc_files(void **state)
@@ -543,6 +569,7 @@ int main(void)
         cmocka_unit_test(arguments_lose_their_secrets),
         cmocka_unit_test(arguments_of_programs_with_logins_are_not_kept),
         cmocka_unit_test(ranks_are_read_from_the_launcher),
+        cmocka_unit_test(ranks_are_counted_from_a_launchers_options),
         cmocka_unit_test(fields_of_proc_files),
         cmocka_unit_test(a_command_may_look_like_the_rest_of_its_line),
         cmocka_unit_test(host_has_its_facts_or_reasons),
