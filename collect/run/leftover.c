@@ -29,6 +29,13 @@ static uint64_t began(const char *pid)
     return procfs_read(path, text, sizeof text, NULL) > 0 && procfs_stat(text, &s) == 0 ? s.begun : 0;
 }
 
+/* Kernel threads have no session, and a session from outside this process id namespace has no number here. No process
+ * below us is in one if we are not. Reading a file of each of thousands of kernel threads would take longer. */
+static int is_elsewhere(const char *pid)
+{
+    return getsid(0) != 0 && getsid((pid_t)strtol(pid, NULL, 10)) == 0;
+}
+
 /* Does the process have the segment in its environment, or has it mapped it? */
 static int belongs(const char *pid, const char *segment)
 {
@@ -52,6 +59,7 @@ int leftover_look(const char *segment, char *pids, size_t n)
     *pids = '\0';
     while (d && (e = readdir(d)) != NULL) {
         if (!isdigit((unsigned char)e->d_name[0]) || strtol(e->d_name, NULL, 10) == (long)getpid() ||
+            is_elsewhere(e->d_name) ||
             ((other = began(e->d_name)) && other < own) || /* older than the segment: its pages need not be listed */
             !belongs(e->d_name, segment))
             continue;
