@@ -165,7 +165,7 @@ static const char *why_no_mpi(const struct options *o)
     if (o->mpi == 0)
         return "switched off (--mpi off)";
     if (o->mpi < 0 && !linked_with_mpi(o->program, o->n_program))
-        return "no program on the command line is linked with MPI (--mpi on records it all the same)";
+        return "no program of the command is linked with MPI (--mpi on records it anyway)";
     return "";
 }
 
