@@ -103,7 +103,7 @@ END
     check "$mpi: --mpi off" metadata off.tar '.collector | .mpi_calls == 0 and (.mpi | test("switched off"))'
     "$COLLECT" run -o none.tar -- printenv LD_PRELOAD >out 2>err
     check "$mpi: no MPI on the command line: nothing of it is loaded" sh -c '! grep -q mpi.so out'
-    check "$mpi: and why" metadata none.tar '.collector.mpi | test("no program on the command line is linked with MPI")'
+    check "$mpi: and why" metadata none.tar '.collector.mpi | test("no program of the command is linked with MPI")'
     printf '#!/bin/sh\nexec ./mpi_calls\n' >wrapped && chmod +x wrapped
     "$COLLECT" run -o wrapped.tar -- "${MPIRUN[@]}" -n 2 ./wrapped >out 2>err
     check "$mpi: behind a script it is" metadata wrapped.tar '.collector.mpi == "ok" and .collector.mpi_calls > 0'
