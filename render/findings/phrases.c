@@ -12,9 +12,19 @@ const char *nodes_text(struct report *rep, int n)
     return report_text(rep, "%s", fmt_count(n, counted_word(rep->unit)).text);
 }
 
+/* The run that a claim is about; of a series that of the largest node count. */
+static const struct run_result *last_run_of(const struct report *rep, const struct claim *c)
+{
+    if (c->run >= 0 || c->series < 0)
+        return c->run >= 0 ? &rep->runs[c->run] : NULL;
+    const struct series *s = &rep->series[c->series];
+    return &rep->runs[s->points[s->n_points - 1].runs[0]];
+}
+
 const char *claim_class_name(const struct report *rep, const struct claim *c)
 {
-    return c->run >= 0 ? run_class_name(&rep->runs[c->run], c->cls) : class_words(c->cls, AS_TITLE);
+    const struct run_result *r = last_run_of(rep, c);
+    return r ? run_class_name(r, c->cls) : class_words(c->cls, AS_TITLE);
 }
 
 const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis)
@@ -57,17 +67,9 @@ const struct series_point *previous_point(const struct report *rep, const struct
     return before;
 }
 
-static const struct run_result *tried_run(const struct report *rep, const struct claim *c)
-{
-    if (c->run >= 0 || c->series < 0)
-        return c->run >= 0 ? &rep->runs[c->run] : NULL;
-    const struct series *s = &rep->series[c->series];
-    return &rep->runs[s->points[s->n_points - 1].runs[0]];
-}
-
 const struct trial *claim_trial(const struct report *rep, const struct claim *c)
 {
-    const struct run_result *r = c->cls == CLASS_COMMUNICATION ? tried_run(rep, c) : NULL;
+    const struct run_result *r = c->cls == CLASS_COMMUNICATION ? last_run_of(rep, c) : NULL;
     return r ? trial_advised(r) : NULL;
 }
 
@@ -76,7 +78,7 @@ const char *claim_expected(struct report *rep, const struct claim *c)
     const struct trial *t = claim_trial(rep, c);
     if (!t || !t->has_forecast)
         return "";
-    const struct run_result *r = tried_run(rep, c);
+    const struct run_result *r = last_run_of(rep, c);
     const struct phrase said[] = {PHRASE(EXPECTED_MEDIAN, slot_things(r->n_nodes, counted_word(rep->unit)),
                                          slot_time(t->step_ns), slot_time(r->step.median_ns)),
                                   t->is_over_half ? PHRASE(EXPECTED_OVER_HALF) : PHRASE(NONE),
