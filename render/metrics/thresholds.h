@@ -22,8 +22,9 @@
     X(straggler_wait, 0.05, 0, 1, "waiting caused by one rank above this share of step time names a straggler")     \
     X(straggler_wins, 2.0, 1, 100, "times its fair share of last arrivals that makes a rank a straggler")           \
     X(alone_others, 0.05, 0, 1,                                                                                     \
-      "work of the others between two collectives, over that of the late rank, up to which it works alone")         \
-    X(alone_wait, 0.80, 0, 1, "share of the waiting for a rank from which on its work alone is called the cause")   \
+      "a rank works alone if the work of each other rank between two collectives is at most this share of its own") \
+    X(alone_wait, 0.80, 0, 1,                                                                                       \
+      "work alone is the cause of waiting for a rank if it explains at least this share of it")                     \
     X(copy_limits, 0.10, 0, 1, "host-to-device copies limit above this share of step time")                         \
     X(overhead_watch, 0.10, 0, 1, "step time in no named phase is watched above this share")                        \
     X(compute_bound, 0.80, 0, 1, "compute-bound above this share of step time, unless another class limits")        \
