@@ -126,7 +126,7 @@ static struct phrase too_few_cores(const struct run_result *r, enum cause_class 
     return PHRASE(NONE);
 }
 
-/* Ranks wait for their own threads. Those of PyTorch that has no other process and exchanges a lot are Gloo's. */
+/* Ranks wait for their own threads. If PyTorch has one process a rank and communication limits, they are Gloo's. */
 static enum advice for_own_threads(const struct run_result *r)
 {
     if (!run_is_torch_on_hosts(r->run) || r->classes[CLASS_COMMUNICATION].verdict != VERDICT_LIMITS)

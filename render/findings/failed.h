@@ -10,8 +10,8 @@ int is_failed(const struct run_result *r);
 /** say_failed - what ended the run, where, and after how long.
  *  returns  0: it has steps or epochs, ended well, or its end is unknown; nothing is written */
 int say_failed(struct report *rep, const struct run_result *r, struct said *out);
-/** phrase_of_early_end - "The run ended early: signal 9 (Killed) ended rank 1."; none for a run without steps, and
- * unless it is known that it ended badly. */
+/** phrase_of_early_end - "The run ended early: signal 9 (Killed) ended rank 1."; none for a run without steps
+ * and for a run that is not known to have ended badly. */
 struct phrase phrase_of_early_end(struct report *rep, const struct run_result *r);
 /** advise_failed - what to look at first; only if say_failed returned 1.
  *  is_long  gets 1 if it lasted long enough for steps without names */

@@ -19,9 +19,10 @@ struct phrase phrase_of_communication(const struct run_result *r, const int64_t 
 struct phrase phrase_of_small_messages(const struct run_result *r);
 /** said_some - said_add, but no fourth sentence: that is too long for a paragraph. */
 void said_some(struct said *s, struct phrase p);
-/** said_of_end - that it ended badly, as sentence at, or behind those there that continue the headline.
- *  most   sentences; the last of so many gives way
- *  ended  none: nothing is added */
+/** said_of_end - inserts the sentence that a run ended badly: at index `at`, or behind sentences there that continue
+ * the headline.
+ *  most   number of sentences to keep; the last one is dropped if there are more
+ *  ended  none: nothing is inserted */
 void said_of_end(struct said *s, int at, int most, struct phrase ended);
 /** said_of_loss - that events of its steps were lost; in place of the third sentence if there is one. */
 void said_of_loss(struct said *s, const struct run_result *r);

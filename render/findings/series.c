@@ -451,7 +451,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     return rep->n_claims - 1;
 }
 
-/* What whole runs lost from the first point to the last, of a rank. */
+/* Time that a mean rank lost from the first point to the last, of whole runs. */
 static struct phrase lost_of_runs(const struct series *s)
 {
     const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1];

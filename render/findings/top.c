@@ -230,7 +230,7 @@ static void judge_beside(struct report *rep, const struct run_result *r, const s
         rep->ruled_out[n++] = r->judged[i];
 }
 
-/* Of a set, no single run is told. */
+/* A set of runs has no sentence about a single one. */
 static const char *early_end(struct report *rep, const struct run_result *r)
 {
     const struct phrase ended = phrase_of_early_end(rep, r);

@@ -201,7 +201,7 @@ static const struct run_rank_call *call_named(const struct run_rank *k, const ch
     return NULL;
 }
 
-/* Do two ranks have the same collectives? Else one of them may have taken part in some that the other did not. */
+/* Did two ranks call the same collectives? If not, one may have taken part in some that the other did not. */
 static int has_same_calls(const struct run_rank *x, const struct run_rank *y)
 {
     int is_same = x->n_calls == y->n_calls;
@@ -236,7 +236,7 @@ struct alone alone_in_calls(const struct thresholds *t, const struct run *a)
         }
         if (wait <= 0 || own->before_ns <= 0 || (double)others > t->alone_others * (double)own->before_ns)
             continue;
-        /* It explains no more waiting than it lasts, because the rank may have come late to the one before too. */
+        /* Work explains no more waiting than it lasts: the rank may have come late to the collective before too. */
         waited += wait < (double)own->before_ns ? wait : (double)own->before_ns;
         out.own_ns = plus(out.own_ns, own->before_ns);
         out.others_ns = plus(out.others_ns, others);

@@ -36,8 +36,8 @@ struct mpi_late {
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
 
 /** alone_in_calls - does the late rank, if there is one, work alone before the collectives in which the others wait for
- *  it? The others go from one collective to the next then: they work for at most alone_others of its work before them.
- *  Such collectives hold at least alone_wait of the waiting. All ranks must have called the same collectives as often.
+ *  it? Before such a collective the others work for at most alone_others of its work. Its work alone must explain at
+ *  least alone_wait of the waiting. All ranks must have called the same collectives equally often.
  *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */
 struct alone alone_in_calls(const struct thresholds *t, const struct run *a);
 

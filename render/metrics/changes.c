@@ -151,8 +151,8 @@ static int has_trace_operators(const struct run *a)
     return 0;
 }
 
-/* Traces of another tool and the native ones of a run show the same time. If both sides have the one or the other,
- * only those count. */
+/* Traces of another tool and native traces of a run show the same time, so only the kind that both sides have
+ * counts. */
 static void add_both_operators(struct sums *s, const struct run *const runs[N_SIDES], int side)
 {
     const struct run *a = runs[BEFORE], *b = runs[AFTER];

@@ -385,8 +385,8 @@ static struct worker_time worker_time(const struct run_rank *k, double ready)
     return (struct worker_time){(left > 0 ? left : 0) / (k->most_processes - 1), of_steps};
 }
 
-/* Loading of a mean step in which the process that makes the steps did not run: it waited for its workers. At least
- * this, because what that process ran beside its compute is all counted as loading. */
+/* Time of a mean step in which loading waited for its workers, because the process that makes the steps did not run.
+ * A lower bound: all that this process ran beside its compute is taken for loading. */
 static double waits_for_workers(const struct run_result *r, int64_t ns, double of_steps)
 {
     int64_t work = has_gpus(r->run) ? 0 : r->part_ns[PART_COMPUTE] + r->part_ns[PART_COPY] + r->part_ns[PART_OTHER];
@@ -422,7 +422,7 @@ struct loading loading_of(const struct report *rep, const struct run_result *r, 
 int64_t workers_to_hide(const struct run_result *r, int64_t ns, int64_t saved_ns)
 {
     int64_t left = r->step.mean_ns - saved_ns;
-    /* Next to long loading the rest of a step is too short to count by. */
+    /* If loading is much longer than the rest of a step, the rest is too short to derive a number of workers. */
     int is_known = r->loading.is_waiting && !has_loaders(r->run) && left > 0 && ns / left < MAX_WORKERS;
     return is_known ? (ns + left - 1) / left : 0;
 }

@@ -269,7 +269,7 @@ struct straggler {
     int64_t as_fast_ns;  /* time that a step saves if it computes as fast as the next rank; 0 = it has more samples */
 };
 
-/* A rank that works between two collectives while all others go from one to the next: a serial part. */
+/* A rank that works between two collectives while the others have next to no work there: a serial part. */
 struct alone {
     int has;
     int rank;

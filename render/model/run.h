@@ -214,7 +214,7 @@ struct run_file {
     const char *name;
     struct dct_io sum[DCT_N_IO];
 };
-/** run_ended_badly - did a collector see a process of it fail, or told to end? */
+/** run_ended_badly - did a collector see that one of its processes failed or was told to end? */
 int run_ended_badly(const struct run *a);
 /** run_failed - did a collector see it end badly, and is there no epoch, no step in the program's own summary and no
  *  trace of another tool? Ranges may still name its steps. Test: tests/unit/test_failed.c */

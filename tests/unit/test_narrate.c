@@ -237,7 +237,7 @@ static void test_late_in_files(void **state)
     }
 }
 
-/* A rank that works before a collective while the others come straight from the one before has a serial part. Equal
+/* A rank that works before a collective while the others have no work there has a serial part. Equal
  * parts are no advice then. */
 static void test_serial_part(void **state)
 {

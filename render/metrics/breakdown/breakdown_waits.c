@@ -48,7 +48,7 @@ static int64_t work_before(const struct arrival *a)
     return a->part_ns[CAT_COMPUTE] + a->part_ns[CAT_COPY] + a->part_ns[CAT_OTHER] + a->outside_ns;
 }
 
-/* Did the last rank work while all others came straight from the collective before? */
+/* Did the last rank work alone, while the others had next to no work since the collective before? */
 static void add_alone(struct sums *s, const struct arrival *a, int n, int last, int64_t wait)
 {
     int64_t own = work_before(&a[last]), all = own + a[last].part_ns[CAT_DATA] + a[last].part_ns[CAT_IO], others = 0;
@@ -59,7 +59,7 @@ static void add_alone(struct sums *s, const struct arrival *a, int n, int last, 
         return;
     s->alone[last].own += (double)own;
     s->alone[last].others += (double)others;
-    /* It explains no more waiting than it lasts, because the rank may have come late to the collective before too. */
+    /* Work explains no more waiting than it lasts: the rank may have come late to the collective before too. */
     double each = (double)wait / (n - 1), explained = each < (double)all ? each : (double)all;
     s->alone[last].wait += explained * (n - 1) * (double)own / (double)all;
 }

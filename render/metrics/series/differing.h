@@ -78,7 +78,7 @@ const char *other_surroundings(struct report *rep, int first, const int *runs, i
  * tests/unit/test_scaling.c */
 int launched_word(const struct run *a);
 
-/** has_other_batch - do the options for the size of a batch differ? They are masked where commands are compared. */
+/** has_other_batch - do the options for the size of a batch differ? Comparisons of commands ignore them. */
 int has_other_batch(const struct run *a, const struct run *b);
 /** scaling_is_masked - does this option of a command only set a size within a series or a place, so that it makes no
  *  other series? */

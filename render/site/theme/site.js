@@ -10,7 +10,7 @@
   };
   const order = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b
     : typeof a === 'number' ? -1 : typeof b === 'number' ? 1 : a.localeCompare(b, 'en', { numeric: true });
-  /* Rows that unfold are groups: a row, and behind it those that it unfolds to. */
+  /* A row that unfolds forms a group with the rows inside it. */
   const groups = table => table.tBodies.length > 1 ? [...table.tBodies] : [...table.tBodies[0].rows];
   const first = group => group.rows ? group.rows[0] : group;
   const sortable = table => {
