@@ -370,8 +370,8 @@ static int has_loaders(const struct run *a)
 
 enum { MAX_WORKERS = 64 };
 
-/* Cores' worth of time in which the worker processes of a rank's loader each ran or waited for a core, and that of the
- * process that makes the steps. each < 0: not known, or there are none. */
+/* Cores that a mean worker process of a rank's loader used or waited for, and those of the process that makes the
+ * steps. each < 0: not known, or there are none. */
 struct worker_time {
     double each, of_steps;
 };

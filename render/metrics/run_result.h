@@ -251,8 +251,8 @@ struct processor {
 /* Loading that waits, as for a slow disk, keeps no core busy. */
 struct loading {
     int is_waiting;    /* used_ratio is known and below processor_used */
-    int is_of_workers; /* used_ratio is that of each worker of PyTorch's loader: time it ran or waited for a core, over
-                          step time; of the rank where it is largest */
+    int is_of_workers; /* used_ratio is that of a mean worker of PyTorch's loader: time it ran or waited for a core,
+                          over step time; of the rank where it is largest */
     double
         used_ratio; /* else: processor time of all processes of the ranks, and waiting for a core, over loading time */
     int64_t n_workers; /* of each rank, that load beside the rest of a step as fast as it goes; 0 = not known */

@@ -477,7 +477,7 @@ static void test_waiting_in_loading(void **state)
 }
 
 /* PyTorch's workers that sleep keep a rank waiting, although all processes of the rank together are on cores for most
- * of the step. Not if they compute, if the process of the steps is busy itself, or if loading takes less of a step. */
+ * of the step. It is different if they compute, if the process of the steps is busy, or if loading is short. */
 static void test_loaders_sleep(void **state)
 {
     (void)state;
@@ -515,8 +515,8 @@ static void test_loaders_sleep(void **state)
         if (c[t].is_waiting)
             assert_string_equal(
                 q->classes[CLASS_DATA].text,
-                "Loading takes 70 ns of a step. Each worker of the loader needed a core for at most 7.5 % of the "
-                "time.");
+                "Loading takes 70 ns of a step. A worker of the loader needed a core for at most 7.5 % of the time "
+                "on average.");
         report_free(&rep);
         run_free(r);
     }

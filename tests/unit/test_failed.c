@@ -227,7 +227,7 @@ static void test_launcher(void **state)
     }
 }
 
-/* With steps, their time is reported, and that the run ended badly right after the headline. */
+/* With steps, their time is reported. The sentence that the run ended badly stands right after the headline. */
 static void test_after_the_first_step(void **state)
 {
     (void)state;
