@@ -56,7 +56,9 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->cls = k->cls;
     c->id = report_text(rep, "%s.%s", r->slug, key);
     c->said = said_of_class(rep, r, k);
-    if (is_doubtful(r) && !is_comm && k->cls != CLASS_IMBALANCE &&
+    /* Loading that waits frees no core, because it keeps none. */
+    int frees_cores = !is_comm && k->cls != CLASS_IMBALANCE && !(k->cls == CLASS_DATA && r->loading.is_waiting);
+    if (is_doubtful(r) && frees_cores &&
         (double)(k->gain_ns - k->share_ns) > rep->thresholds.loss_matters * (double)r->step.mean_ns)
         said_some(&c->said, PHRASE(CORES_LEFT));
     say_claim(rep, c);
