@@ -51,7 +51,7 @@ struct making {
     struct dcr_map index_of; /* of an observation */
     struct {
         int has;          /* a first collective or MPI_Init was seen */
-        int is_unknown;   /* several threads call collectives */
+        int is_unknown;   /* several threads call collectives, or times are impossible */
         uint32_t track;   /* of the thread that calls them */
         int64_t since_ns; /* end of the last one */
         int64_t mpi_ns;   /* in other calls of MPI since then */
@@ -136,12 +136,14 @@ static int is_collective(const char *name)
 static void count_before(struct making *t, const struct dct_event *e)
 {
     int is_first = !t->last.has, is_frame = strncmp(e->name, "MPI_Init", 8) == 0, is_one = is_collective(e->name);
-    if (!is_first && e->track != t->last.track) {
-        t->last.is_unknown |= is_one;
+    int is_possible = e->start_ns >= 0 && e->end_ns <= RUN_MAX_TIME_NS;
+    if (!is_possible || (!is_first && e->track != t->last.track)) {
+        t->last.is_unknown |= !is_possible || is_one;
         return;
     }
-    if (!is_one && !is_frame) {
-        t->last.mpi_ns += e->end_ns - e->start_ns;
+    int64_t ns = e->end_ns - e->start_ns;
+    if (!is_one && !is_frame) { /* calls of damaged traces may lie in each other, so their sum needs a limit */
+        t->last.mpi_ns = ns < RUN_MAX_TIME_NS - t->last.mpi_ns ? t->last.mpi_ns + ns : RUN_MAX_TIME_NS;
         return;
     }
     int64_t own = is_first || is_frame ? 0 : e->start_ns - t->last.since_ns - t->last.mpi_ns;
@@ -156,10 +158,12 @@ static void count_before(struct making *t, const struct dct_event *e)
     t->last.mpi_ns = 0;
 }
 
-/* If calls were dropped, it is not known after which one a collective came. */
+/* If calls were lost, it is not known after which one a collective came. */
 static void forget_before(struct making *t)
 {
-    for (size_t i = 0; i < t->out->n_observed && (t->last.is_unknown || t->out->n_dropped_known); i++)
+    const struct dct_loss *l = &t->out->loss;
+    int is_lost = t->out->n_dropped_known || l->n_dropped || l->n_bad_blocks || l->n_missing_blocks || l->is_torn;
+    for (size_t i = 0; i < t->out->n_observed && (t->last.is_unknown || is_lost); i++)
         t->out->observed[i].before_ns = -1;
 }
 

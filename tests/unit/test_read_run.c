@@ -769,6 +769,71 @@ static void test_observed(void **state)
     free(t);
 }
 
+struct call {
+    uint32_t name; /* 0 MPI_Init, 1 MPI_Bcast, 2 MPI_Send */
+    int64_t start_ns, dur_ns;
+};
+
+/* returns  the run of a trace with these calls of one thread */
+static struct run *run_with_calls(struct trace *t, const struct call *calls, size_t n, uint64_t dropped)
+{
+    static const char *const names[] = {"MPI_Init", "MPI_Bcast", "MPI_Send"};
+    make_trace(t);
+    define(t, DCT_DOMAIN, 2, 0, DCT_DOMAIN_MPI);
+    define(t, DCT_CATEGORY, 2, 4, "comm");
+    for (uint32_t i = 0; i < 3; i++)
+        define(t, DCT_STRING, 0, 4 + i, names[i]);
+    for (size_t i = 0; i < n; i++)
+        span(t, 2, 4 + calls[i].name, 4, calls[i].start_ns, calls[i].dur_ns, 8, (struct dct_attr){0});
+    seal(t, 1, dropped);
+    const struct file f[] = {{"rank3/trace-9.dct", t->bytes, sizeof t->bytes}};
+    struct run *r;
+    struct dcr_err err = {0};
+    assert_int_equal(read_back("x.tar", f, 1, &r, &err), 0);
+    return r;
+}
+
+/* Time outside of MPI before a collective, since MPI_Init or the collective before. It is unknown if calls are missing
+ * or their times are impossible. */
+static void test_before_collectives(void **state)
+{
+    (void)state;
+    enum { INIT, BCAST, SEND };
+    const int64_t far = INT64_MAX / 4;
+    const struct {
+        struct call calls[8];
+        uint64_t dropped;
+        int64_t before_ns; /* -1: not known */
+    } c[] = {{{{INIT, 0, 100}, {BCAST, 150, 10}, {SEND, 200, 30}, {BCAST, 300, 5}}, 0, 50 + 140 - 30},
+             {{{BCAST, 150, 10}, {BCAST, 300, 5}}, 0, 140},
+             {{{INIT, 0, 100}, {BCAST, 150, 10}}, 5, -1},
+             {{{INIT, 0, 100},
+               {SEND, 0, far},
+               {SEND, 0, far},
+               {SEND, 0, far},
+               {SEND, 0, far},
+               {SEND, 0, far},
+               {BCAST, 900, 10}},
+              0,
+              0},
+             {{{INIT, 0, 100}, {BCAST, INT64_MIN + 1, 10}}, 0, -1}};
+    struct trace *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        size_t n = 0;
+        while (n < 8 && c[i].calls[n].dur_ns)
+            n++;
+        struct run *r = run_with_calls(t, c[i].calls, n, c[i].dropped);
+        assert_int_equal(r->ranks[0].n_calls, c[i].before_ns >= 0);
+        if (c[i].before_ns >= 0) {
+            assert_string_equal(r->ranks[0].calls[0].name, "MPI_Bcast");
+            assert_int_equal(r->ranks[0].calls[0].before_ns, c[i].before_ns);
+        }
+        run_free(r);
+    }
+    free(t);
+}
+
 /* The table has all steps, the trace only one of three: the table is used, and this is reported. */
 static void test_trace_against_table(void **state)
 {
@@ -891,6 +956,7 @@ int main(void)
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_spans_while_reading),
         cmocka_unit_test(test_observed),
+        cmocka_unit_test(test_before_collectives),
         cmocka_unit_test(test_trace_against_table),
         cmocka_unit_test(test_windows_of_processes),
     };
