@@ -73,7 +73,7 @@ int is_held_back(const struct run_result *r);
 struct processor processor_of(const struct report *rep, const struct run_result *r);
 
 /** loading_of - does the loading of a run with steps wait? used_ratio is an upper bound, because it includes the
- *  processor time of computing and polling. With worker processes it is that of a mean worker. Unknown (zero) where
+ *  processor time of computing and polling. With worker processes it is their mean. Unknown (zero) where
  *  processor_of is, except on GPUs. n_workers stays 0.
  *  ns                time of a step in loading
  *  may_have_workers  other processes of a rank are workers of its loader, as in PyTorch

@@ -515,8 +515,8 @@ static void test_loaders_sleep(void **state)
         if (c[t].is_waiting)
             assert_string_equal(
                 q->classes[CLASS_DATA].text,
-                "Loading takes 70 ns of a step. A worker of the loader needed a core for at most 7.5 % of the time "
-                "on average.");
+                "Loading takes 70 ns of a step. On average, a worker of the loader needed a core for at most 7.5 % of "
+                "the time.");
         report_free(&rep);
         run_free(r);
     }
