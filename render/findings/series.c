@@ -10,6 +10,7 @@
 #include "render/metrics/series/series.h"
 #include "render/findings/actions.h"
 #include "render/findings/exchange.h"
+#include "render/findings/failed.h"
 #include "render/findings/run_said.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -481,12 +482,12 @@ static void find_of_runs(struct report *rep, struct series *s)
         s->said.where = slot_name(nodes_text(rep, last->n_nodes));
     said_add(&s->said, PHRASE(RUN_TIMES, slot_time(first->run_ns), slot_nodes(rep, first), slot_time(last->run_ns),
                               slot_nodes(rep, last), slot_factor(last->speedup)));
-    const struct series_point *best = last;
-    for (int i = 0; i < s->n_points; i++)
-        best = (double)best->run_ns > no_faster_ratio * (double)s->points[i].run_ns ? &s->points[i] : best;
-    said_add(&s->said, best != last && best != first
-                           ? PHRASE(RUN_FASTEST, slot_nodes(rep, best), slot_time(best->run_ns))
-                           : lost_of_runs(s));
+    const struct series_point *best = first;
+    for (int i = 1; i < s->n_points; i++)
+        best = s->points[i].run_ns < best->run_ns ? &s->points[i] : best;
+    int is_faster = (double)last->run_ns > no_faster_ratio * (double)best->run_ns;
+    said_add(&s->said, is_faster && best != first ? PHRASE(RUN_FASTEST, slot_nodes(rep, best), slot_time(best->run_ns))
+                                                  : lost_of_runs(s));
     said_add(&s->said, PHRASE(RUN_ASSUMED));
 }
 
@@ -496,7 +497,8 @@ static void find_without_losses(struct report *rep, struct series *s)
     const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1], *stop = stops_after(s);
     const struct run_result *shared = series_shared_run(rep, last);
     const struct run_result *r = run_of(rep, last);
-    int has_cause = !r->has_steps && r->n_claims; /* without steps there is no speed-up, but the run may say more */
+    /* Without steps there is no speed-up, but the run may say more, even if it is only how it failed. */
+    int has_cause = !r->has_steps && (r->n_claims || is_failed(r));
     if (s->is_of_runs) {
         find_of_runs(rep, s);
         return;

@@ -172,10 +172,10 @@ static void test_series_over_ranks(void **state)
 {
     (void)state;
     for (int is_other = 0; is_other < 2; is_other++) {
-        static const double seconds[] = {12, 7, 9};
+        static const double seconds[] = {12, 7, 6.95, 9};
         const char *command[] = {"./solver", "input"}, *other[] = {"./solver", "another"};
-        struct fixture f = {.n = 3};
-        for (int k = 0; k < 3; k++) {
+        struct fixture f = {.n = 4};
+        for (int k = 0; k < 4; k++) {
             struct run *a = f.runs[k] = made_run(k + 1, 0);
             a->n_nodes = 1;
             a->command = k == 1 && is_other ? other : command;
@@ -188,15 +188,35 @@ static void test_series_over_ranks(void **state)
         }
         tell(&f);
         assert_int_equal(f.rep.unit, is_other ? COUNTS_NODES : COUNTS_RANKS);
-        assert_int_equal(f.rep.n_series, is_other ? 3 : 1);
+        assert_int_equal(f.rep.n_series, is_other ? 4 : 1);
         if (!is_other) {
             assert_true(f.rep.series[0].is_of_runs);
             assert_string_equal(f.rep.runs[1].label, "2 ranks");
             assert_finds(&f.rep.series[0].said, PHRASE_SCALING_FALLS);
-            assert_int_equal(assert_supports(&f.rep.series[0].said, PHRASE_RUN_FASTEST)[0].count, 2);
+            assert_int_equal(assert_supports(&f.rep.series[0].said, PHRASE_RUN_FASTEST)[0].count, 3);
         }
         release(&f);
     }
+}
+
+/* If the largest run failed before its first step, the series says how it ended. */
+static void test_series_of_failed_run(void **state)
+{
+    (void)state;
+    static struct run_ending ending = {.text = "", .kind = ENDING_FAILED, .rank = -1, .signal = 11};
+    struct fixture f = {.n = 2};
+    for (int k = 0; k < 2; k++) {
+        f.runs[k] = made_run(k + 1, 0);
+        f.runs[k]->collector_version = "1.0.0";
+        f.runs[k]->is_complete = !k;
+    }
+    f.runs[1]->endings = &ending;
+    f.runs[1]->n_endings = 1;
+    tell(&f);
+    assert_int_equal(f.rep.series[0].n_points, 2);
+    assert_finds(&f.rep.series[0].said, PHRASE_PROGRAM_KILLED);
+    assert_supports(&f.rep.series[0].said, PHRASE_SPEEDUP_UNKNOWN);
+    release(&f);
 }
 
 int main(void)
@@ -205,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_slow_rank_limits_scaling),       cmocka_unit_test(test_slow_rank_of_two),
         cmocka_unit_test(test_stops_before_the_cores_run_out), cmocka_unit_test(test_series_without_steps),
         cmocka_unit_test(test_series_of_whole_runs),           cmocka_unit_test(test_series_over_ranks),
+        cmocka_unit_test(test_series_of_failed_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
