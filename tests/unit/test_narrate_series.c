@@ -115,13 +115,14 @@ static void test_series_of_whole_runs(void **state)
     static const struct {
         double first_s;
         int64_t batch;
-        const char *option; /* of the first run; the second has --batch=8 */
+        const char *option; /* of the first run; the second has --batch=8. NULL: no command is known */
         int is_failed, why;
     } c[] = {{19, 0, "--batch=8", 0, 0},
              {14, 64, "--batch=8", 0, 0},
              {14, 0, "--batch=16", 0, REASON_SPEEDUP_OTHER_BATCH},
              {0.9, 0, "--batch=8", 0, REASON_SPEEDUP_SHORT_RUNS},
-             {14, 0, "--batch=8", 1, REASON_SPEEDUP_WITHOUT_RATES}};
+             {14, 0, "--batch=8", 1, REASON_SPEEDUP_WITHOUT_RATES},
+             {14, 0, NULL, 0, REASON_SPEEDUP_WITHOUT_RATES}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 4400000000, 0}}},
                             of_first[] = {{"MPI_Allreduce", {9, 0, 200000000, 0}}};
@@ -137,7 +138,7 @@ static void test_series_of_whole_runs(void **state)
         f.runs[1]->command = there;
         f.runs[1]->program.global_batch = c[i].batch;
         for (int k = 0; k < 2; k++) {
-            f.runs[k]->n_command = 2;
+            f.runs[k]->n_command = c[i].option ? 2 : 0;
             f.runs[k]->collector_version = "1.0.0";
             f.runs[k]->is_complete = k || !c[i].is_failed;
         }

@@ -321,14 +321,14 @@ static void fill_speedups(struct series *s)
     }
 }
 
-/* Why whole runs cannot be compared. REASON_NONE: they can, if each did the same work. The monitor looks at a process
- * every tenth of a second, which is too seldom for runs of less than a second. */
+/* Why whole runs cannot be compared. REASON_NONE: they can, if each did the same work. Equal commands are taken for that.
+ * The monitor looks at a process every tenth of a second, which is too seldom for runs of less than a second. */
 static struct reason why_no_run_times(const struct report *rep, const struct series *s)
 {
     const int64_t least_ns = 1000000000;
     const struct reason none = REASON(SPEEDUP_WITHOUT_RATES, slot_name(counted_word(rep->unit)));
     const struct run *first = rep->runs[s->points[0].runs[0]].run;
-    if (s->kind != SCALING_STRONG && s->kind != SCALING_UNKNOWN)
+    if ((s->kind != SCALING_STRONG && s->kind != SCALING_UNKNOWN) || first->n_command == 0)
         return none;
     for (int i = 0; i < s->n_points; i++) {
         const struct series_point *p = &s->points[i];
