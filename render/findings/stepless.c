@@ -126,7 +126,7 @@ static void add_late_claim(struct report *rep, struct run_result *r, const struc
     int other = l->n == 1 ? the_other(r->run, l) : -1;
     struct slot late_ns = slot_time(l->most_ns), others_ns = slot_time(l->others_least_ns);
     said_add(&s, r->alone.has ? PHRASE(ALONE_BEFORE, slot_count(r->alone.rank), slot_name(r->alone.call),
-                                       slot_time(r->alone.own_ns))
+                                       slot_time(r->alone.call_ns))
                               : PHRASE(LATE_WAITED, slot_time(l->waited_ns), slot_time(wall)));
     said_add(&s,
              r->late_file_ns > 0      ? PHRASE(LATE_IN_FILES, slot_count(l->ranks[0]), slot_time(r->late_file_ns))

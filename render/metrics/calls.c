@@ -240,8 +240,11 @@ struct alone alone_in_calls(const struct thresholds *t, const struct run *a)
         waited += wait < (double)own->before_ns ? wait : (double)own->before_ns;
         out.own_ns = plus(out.own_ns, own->before_ns);
         out.others_ns = plus(out.others_ns, others);
-        out.call = wait > most ? own->name : out.call;
-        most = wait > most ? wait : most;
+        if (wait > most) {
+            most = wait;
+            out.call = own->name;
+            out.call_ns = own->before_ns;
+        }
     }
     out.has = waited > 0 && waited >= t->alone_wait * (double)l.waited_ns;
     out.rank = late ? late->rank : 0;

@@ -276,6 +276,7 @@ struct alone {
     int64_t own_ns, others_ns; /* work before those collectives: of that rank, and the most of another one; of a step,
                                   or of a whole run without steps */
     const char *call;          /* without steps: the one in which most of the waiting is; else NULL */
+    int64_t call_ns;           /* the part of own_ns before that one */
 };
 
 /* Gradient accumulation: the micro-batches of an optimiser step. */

@@ -702,8 +702,9 @@ static void test_mpi_late(void **state)
     }
 }
 
-/* Rank 0 works for 3.6 s before its broadcasts, and the others wait for it there. If they work before them too, or took
- * part in other collectives, or waited elsewhere, it may have more work than they have. */
+/* Rank 0 works for 3.6 s before its broadcasts and 0.2 s before barriers, and the others wait for it there. If they
+ * work before them too, or took part in other collectives, or waited elsewhere, it may have more work than they have.
+ */
 static void test_alone_in_calls(void **state)
 {
     (void)state;
@@ -717,18 +718,21 @@ static void test_alone_in_calls(void **state)
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run *r = made_run(3, 64);
         for (int k = 0; k < 3; k++) {
-            struct run_rank_call bcast = {"MPI_Bcast", k ? c[i].n_others : 300, k ? c[i].wait_ms * 1000000 : 0,
+            struct run_rank_call barrier = {"MPI_Barrier", 300, k ? 100000000 : 0, k ? 0 : 200000000},
+                                 bcast = {"MPI_Bcast", k ? c[i].n_others : 300, k ? c[i].wait_ms * 1000000 : 0,
                                           k ? c[i].others_ms * 1000000 : 3600000000},
                                  gather = {"MPI_Gather", 300, 400000000, 5000000000};
             r->ranks[k].process_seconds = 10;
             r->ranks[k].mpi_ns = k ? 4000000000 : 400000000;
             run_observe_before(r, &r->ranks[k], &gather);
             run_observe_before(r, &r->ranks[k], &bcast);
+            run_observe_before(r, &r->ranks[k], &barrier);
         }
         struct alone a = alone_in_calls(&t, r);
         assert_int_equal(a.has, c[i].has);
         if (a.has) {
-            assert_true(a.rank == 0 && a.own_ns == 3600000000 && a.others_ns == c[i].others_ms * 1000000);
+            assert_true(a.rank == 0 && a.own_ns == 3800000000 && a.call_ns == 3600000000 &&
+                        a.others_ns == c[i].others_ms * 1000000);
             assert_string_equal(a.call, "MPI_Bcast");
         }
         run_free(r);
