@@ -214,6 +214,14 @@ static int is_late_beyond_cores(const struct run_result *r, const struct mpi_lat
     return is_of_ranks && r->shared.run_ratio >= 0 && (double)l->waited_ns > 2 * r->shared.run_ratio * (double)wall;
 }
 
+/* Does also the late rank spend longer in MPI than the others wait for it, mostly in a call that moves data? Equal
+ * parts of the work would save less than moving fewer data. */
+static int is_transfer_longer(const struct report *rep, const struct run_result *r, const struct mpi_late *l)
+{
+    const struct mpi_share m = mpi_share(r->run);
+    return l->least_ns > l->waited_ns && is_mpi_moving(&rep->thresholds, &m);
+}
+
 /* Adds claims about a watched program without named steps, the larger share of the run first. Ranks that shared cores
  * come first, unless that cannot explain the waiting for a late rank.
  *  returns  number of claims */
@@ -222,7 +230,8 @@ static int add_claims(struct report *rep, struct run_result *r)
     struct mpi_late l = mpi_late(&rep->thresholds, r->run);
     struct file_time f = file_time(r->run);
     int64_t wall = r->run->ranks_len ? recorded_part(r->run).ns / r->run->ranks_len : 0;
-    int has_late = l.has && mpi_share(r->run).has, has_files = f.has && f.ratio > rep->thresholds.io_limits;
+    int has_late = l.has && mpi_share(r->run).has && !is_transfer_longer(rep, r, &l),
+        has_files = f.has && f.ratio > rep->thresholds.io_limits;
     int is_late_first = has_late && (double)l.waited_ns >= f.ratio * (double)wall;
     int is_late_own = has_late && (!r->shared.kind || is_late_beyond_cores(r, &l, wall));
     r->alone.has &= is_late_own;

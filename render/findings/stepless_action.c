@@ -32,10 +32,10 @@ int are_steps_missed(const struct run_result *r)
 static struct advised mpi_advice(const struct report *rep, const struct run *a)
 {
     const struct mpi_share m = mpi_share(a);
-    const struct run_mpi_call *c = m.largest;
-    double share = c && c->sum.bytes ? (double)c->sum.ns / (double)m.wall_ns : 0;
-    return share > rep->thresholds.comm_limits ? ADVISE(MPI_TRANSFER, slot_percent(share), slot_name(c->name))
-                                               : ADVISE(NOTHING_MPI);
+    return is_mpi_moving(&rep->thresholds, &m)
+               ? ADVISE(MPI_TRANSFER, slot_percent((double)m.largest->sum.ns / (double)m.wall_ns),
+                        slot_name(m.largest->name))
+               : ADVISE(NOTHING_MPI);
 }
 
 static struct stepless_advice advise(struct report *rep, const struct run_result *r)

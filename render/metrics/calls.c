@@ -154,6 +154,12 @@ struct files_explained files_explained(const struct run *a)
     return e;
 }
 
+int is_mpi_moving(const struct thresholds *t, const struct mpi_share *m)
+{
+    const struct run_mpi_call *c = m->largest;
+    return c && c->sum.bytes && (double)c->sum.ns > t->comm_limits * (double)m->wall_ns;
+}
+
 /* Ranks below half way between the least and the most time came late, if they are the minority. */
 struct mpi_late mpi_late(const struct thresholds *t, const struct run *a)
 {

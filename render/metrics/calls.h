@@ -14,6 +14,10 @@ struct mpi_share {
 };
 struct mpi_share mpi_share(const struct run *a);
 
+/** is_mpi_moving - does the call with most time in MPI move data, and take more than comm_limits of the recorded time?
+ *  Test: tests/unit/test_narrate.c */
+int is_mpi_moving(const struct thresholds *t, const struct mpi_share *m);
+
 /** small_messages - the MPI call in which at least half of the time in MPI passed, if its messages are many and small:
  *  at least 10 in a step of a rank, with at most 8 KiB each. Then the cost is that of calls, not of bytes.
  *  returns  call is NULL if no call is like that. Test: tests/unit/test_rules.c */

@@ -237,6 +237,23 @@ static void test_late_in_files(void **state)
     }
 }
 
+/* The late rank is 2.2 s in MPI too, and the others wait 1.8 s for it. If that call moves data, it is the larger cost.
+ */
+static void test_transfer_before_late(void **state)
+{
+    (void)state;
+    for (int moves = 0; moves < 2; moves++) {
+        struct run_mpi_call calls[] = {{"MPI_Alltoall", {.n = 9, .ns = 10200000000, .bytes = moves ? 1 << 30 : 0}}};
+        struct fixture f = {.n = 1};
+        f.runs[0] = late_of_three(calls);
+        f.runs[0]->ranks[1].mpi_ns = 2200000000;
+        tell(&f);
+        assert_int_equal(f.rep.n_claims, !moves);
+        assert_finds(&f.rep.runs[0].said, moves ? PHRASE_MPI_SHARE : PHRASE_LATE_ONE);
+        release(&f);
+    }
+}
+
 /* A rank that works before a collective while the others have no work there has a serial part. Equal
  * parts are no advice then. */
 static void test_serial_part(void **state)
@@ -795,6 +812,7 @@ int main(void)
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
         cmocka_unit_test(test_late_in_files),
+        cmocka_unit_test(test_transfer_before_late),
         cmocka_unit_test(test_serial_part),
         cmocka_unit_test(test_mpi_without_steps),
         cmocka_unit_test(test_files_without_steps),
