@@ -173,7 +173,10 @@ static void test_bad_graphs_are_named(void **state)
     assert_int_equal(graph_from_distances(2, 2, from, to, nothing, &a, &err), DCR_FAIL);
     assert_string_equal(err.text, "distance 2 is nan metres; it must be finite and not negative");
     assert_int_equal(graph_from_distances(2, 2, from, to, equal, &a, &err), DCR_FAIL);
-    assert_non_null(strstr(err.text, "all 2 distances are equal"));
+    assert_non_null(strstr(err.text, "all 2 distances are nearly equal"));
+    const double alike[] = {1000, 1001}; /* exp(-(1000 / 0.5)^2) */
+    assert_int_equal(graph_from_distances(2, 2, from, to, alike, &a, &err), DCR_FAIL);
+    assert_non_null(strstr(err.text, "all 2 distances are nearly equal"));
     assert_int_equal(graph_csr_from_triplets(2, 0, NULL, NULL, NULL, &a, &err), 0);
     assert_int_equal(graph_supports_build(&a, GRAPH_LAPLACIAN, &s, &err), DCR_FAIL);
     assert_non_null(strstr(err.text, "no edges"));

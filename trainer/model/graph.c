@@ -442,18 +442,21 @@ int graph_from_distances(int n, int64_t n_edges, const int *from, const int *to,
     for (int64_t e = 0; e < n_edges; e++)
         square += (distance_m[e] - mean) * (distance_m[e] - mean);
     double deviation = n_edges > 0 ? sqrt(square / (double)n_edges) : 0;
-    if (!(deviation > 0))
-        return dcr_err_set(err, DCR_FAIL,
-                           "all %lld distances are equal, so no weights follow from them; give weights instead",
-                           (long long)n_edges);
-    double *weight = malloc((size_t)n_edges * sizeof *weight);
+    double *weight = malloc(((size_t)n_edges + 1) * sizeof *weight);
     if (!weight)
         return dcr_err_set(err, DCR_FAIL, "out of memory for %lld edges", (long long)n_edges);
+    int64_t n_kept = 0;
     for (int64_t e = 0; e < n_edges; e++) {
-        double d = distance_m[e] / deviation, w = exp(-d * d);
+        double d = deviation > 0 ? distance_m[e] / deviation : INFINITY, w = exp(-d * d);
         weight[e] = w < SMALLEST_WEIGHT ? 0 : w;
+        n_kept += weight[e] > 0;
     }
-    int rc = graph_csr_from_triplets(n, n_edges, from, to, weight, out, err);
+    int rc =
+        n_kept
+            ? graph_csr_from_triplets(n, n_edges, from, to, weight, out, err)
+            : dcr_err_set(err, DCR_FAIL,
+                          "all %lld distances are nearly equal, so no weights follow from them; give weights instead",
+                          (long long)n_edges);
     free(weight);
     return rc;
 }

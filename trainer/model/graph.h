@@ -78,7 +78,7 @@ void graph_supports_free(struct graph_supports *s);
  *  given distances; entries below 0.1 are dropped; not symmetrised.
  *  from, to, distance_m  borrows; finite distances of the chosen sensors, self distances included   unit: metres
  *  out                   gives; free with graph_csr_free
- *  errors                as graph_csr_from_triplets; DCR_FAIL when all distances are equal (s = 0) */
+ *  errors                as graph_csr_from_triplets; DCR_FAIL when they are so nearly equal that no entry is left */
 int graph_from_distances(int n, int64_t n_edges, const int *from, const int *to, const double *distance_m,
                          struct graph_csr *out, struct dcr_err *err) DCR_MUST_CHECK;
 

@@ -321,8 +321,8 @@ static void fill_speedups(struct series *s)
     }
 }
 
-/* Why whole runs cannot be compared. REASON_NONE: they can, if each did the same work. Equal commands are taken for that.
- * The monitor looks at a process every tenth of a second, which is too seldom for runs of less than a second. */
+/* Why whole runs cannot be compared. REASON_NONE: they can, if each did the same work. Equal commands count as equal
+ * work. The monitor looks at a process every tenth of a second, which is too seldom for runs of less than a second. */
 static struct reason why_no_run_times(const struct report *rep, const struct series *s)
 {
     const int64_t least_ns = 1000000000;
