@@ -94,6 +94,12 @@ struct phrase phrase_of_early_end(struct report *rep, const struct run_result *r
                             : PHRASE(FAILED_EARLY, how, who, status);
 }
 
+int is_crashed(const struct run_result *r)
+{
+    struct failure f = failure_of(r->run);
+    return r->has_steps && f.is.kind == ENDING_FAILED && (signal_of(&f.is) || is_early(r->run, &f));
+}
+
 int is_failed(const struct run_result *r)
 {
     return !r->has_steps && run_failed(r->run);

@@ -173,6 +173,12 @@ static const struct series_point *better_point(const struct series *s)
     return best && best != &s->points[s->n_points - 1] && s->limit_claim < 0 ? best : NULL;
 }
 
+/* Is the answer about one run that crashed after steps were recorded? */
+static int is_crash(const struct series *s, const struct run_result *r)
+{
+    return !(s && *s->headline) && is_crashed(r);
+}
+
 /* is_stepless gets 1 if the answer is r->stepless_action. */
 static struct to_do what_to_do(struct report *rep, const struct series *s, const struct run_result *r,
                                const struct claim *c, int *is_stepless)
@@ -182,6 +188,13 @@ static struct to_do what_to_do(struct report *rep, const struct series *s, const
         const struct phrase use[] = {PHRASE(USE_FEWER, slot_things(best->n_nodes, counted_word(rep->unit))),
                                      r->has_steps || *r->run->collector_version ? PHRASE(NONE) : PHRASE(WATCH_NEXT)};
         return (struct to_do){.text = say_phrases(&rep->arena, use, 2), .is_first = 1};
+    }
+    if (is_crash(s, r)) {
+        int is_long;
+        const struct stepless_advice crash = advise_failed(rep, r, &is_long);
+        return (struct to_do){.text = advice_words(rep, r->run, &crash.first),
+                              .is_first = 1,
+                              .result = say_phrase(&rep->arena, &crash.result)};
     }
     if (c && is_all_healthy(rep, c))
         return advised_of_compute(rep, &rep->runs[c->run], c);
@@ -275,6 +288,7 @@ void top_sentences(struct report *rep)
         all = joined(rep, all, more_of[i] ? more_of[i] : "");
     rep->first_action = report_text(rep, "%s%s", first.is_first ? "Do first: " : "", all);
     rep->first = first;
+    c = is_crash(s, r) ? NULL : c; /* no command or forecast belongs to the advice on a crash */
     const struct trial *t = c ? claim_trial(rep, c) : NULL;
     rep->first_command = t ? t->command : c && c->is_measuring ? shared_run_of(rep, c, r)->command_again : "";
     rep->is_first_measuring = !t && c && c->is_measuring;
@@ -288,8 +302,9 @@ void top_sentences(struct report *rep)
         judge_beside(rep, r, c);
     say_how_sure(rep, s, r, c);
     /* For a series that scales, the headline has the speed-up, so the next sentence says what its largest run does. */
+    const char *first_support = s && *s->headline ? say_phrase(&rep->arena, &s->said.support[0]) : "";
     const char *second = s && s->limit_claim < 0 && s->n_losses ? r->headline
-                         : s && *s->headline                    ? say_phrase(&rep->arena, &s->said.support[0])
+                         : *first_support                       ? joined(rep, first_support, rep->first_action)
                          : r->has_steps                         ? joined(rep, early_end(rep, r), rep->first_action)
                                                                 : rep->support;
     rep->verdict = report_text(rep, "%s%s%s", rep->headline, *second ? " " : "", second);

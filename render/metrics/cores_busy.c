@@ -11,7 +11,7 @@
  * which a quota stopped them. */
 static double ready_threads(const struct run_rank *k)
 {
-    struct reading_window w = window_of_steps(k);
+    struct reading_window w = window_of_counted(k);
     if (k->run_delay_ns < 0 || !(k->process_seconds > 0))
         return -1;
     if (readings_cover(k->delays, k->n_delays, w)) {
@@ -39,7 +39,7 @@ static double used_by(const struct run_rank *k, struct reading_window w)
 /* For its whole run if the readings do not cover the steps; 0 = not measured. */
 static double used_cores(const struct run_rank *k)
 {
-    double used = used_by(k, window_of_steps(k));
+    double used = used_by(k, window_of_counted(k));
     if (used < 0)
         used = k->cpu_ns >= 0 && k->process_seconds > 0 ? (double)k->cpu_ns / 1e9 / k->process_seconds : 0;
     return used;
@@ -82,7 +82,7 @@ static double stopped(const struct run_node *n, struct reading_window w)
 static double waiting_on_share(const struct run *a, const struct run_rank *k, const struct run_node *n, double stolen)
 {
     const double collector = 0.01; /* cores of the collector, rounded up */
-    double ready = 0, used = 0, threads = 0, own = ready_threads(k), off = stopped(n, window_of_steps(k));
+    double ready = 0, used = 0, threads = 0, own = ready_threads(k), off = stopped(n, window_of_counted(k));
     for (int i = 0; i < a->ranks_len; i++) {
         double here = a->ranks[i].node == n->node ? ready_threads(&a->ranks[i]) : -1;
         if (here < 0)
@@ -181,7 +181,7 @@ static struct load load_of(const struct run *a, const struct run_node *n, int is
     struct reading_window w = {INT64_MAX, INT64_MIN};
     struct load steps = {-1, 0}, all = {-1, 0};
     for (int i = 0; i < a->ranks_len; i++) {
-        struct reading_window k = window_of_steps(&a->ranks[i]);
+        struct reading_window k = window_of_counted(&a->ranks[i]);
         if (!is_shared && a->ranks[i].node != n->node)
             continue;
         if (k.to > k.from) {
@@ -310,15 +310,15 @@ static int has_gpus(const struct run *a)
 static double waiting_in_steps(const struct run *a, const struct run_rank *k)
 {
     const struct run_node *n = share_node(a, k);
-    double waiting = ready_threads(k), off = n ? stopped(n, window_of_steps(k)) : -1;
-    return is_read_within(k, window_of_steps(k)) ? (waiting >= 0 && off > waiting ? off : waiting) : -1;
+    double waiting = ready_threads(k), off = n ? stopped(n, window_of_counted(k)) : -1;
+    return is_read_within(k, window_of_counted(k)) ? (waiting >= 0 && off > waiting ? off : waiting) : -1;
 }
 
 /* Cores' worth of time in which the processes of a rank ran or waited for a core; < 0: not measured within the steps.
  */
 static double ready_in_steps(const struct run *a, const struct run_rank *k)
 {
-    double used = used_by(k, window_of_steps(k)), waiting = waiting_in_steps(a, k);
+    double used = used_by(k, window_of_counted(k)), waiting = waiting_in_steps(a, k);
     return used < 0 || waiting < 0 ? -1 : used + waiting;
 }
 
@@ -335,10 +335,10 @@ struct processor processor_of(const struct report *rep, const struct run_result 
         return p;
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct run_rank *k = &r->run->ranks[i];
-        double used = used_by(k, window_of_steps(k)), ready = ready_in_steps(r->run, k);
+        double used = used_by(k, window_of_counted(k)), ready = ready_in_steps(r->run, k);
         if (k->rank != r->ranks[i].rank || ready < 0)
             return (struct processor){.of_work = -1};
-        double own = ready_of_steps(k, window_of_steps(k), ready);
+        double own = ready_of_steps(k, window_of_counted(k), ready);
         p.is_of_several |= own < 0 && k->most_processes > 1;
         const int64_t *part = r->ranks[i].part_ns;
         int64_t comm = part[PART_TRANSFER] + part[PART_WAIT];
@@ -378,7 +378,7 @@ struct worker_time {
 
 static struct worker_time worker_time(const struct run_rank *k, double ready)
 {
-    double of_steps = ready_of_steps(k, window_of_steps(k), ready);
+    double of_steps = ready_of_steps(k, window_of_counted(k), ready);
     if (k->most_processes < 2 || k->step_pid != k->monitor_pid || of_steps < 0)
         return (struct worker_time){-1, 0};
     double left = ready - of_steps;

@@ -34,3 +34,11 @@ struct reading_window window_of_steps(const struct run_rank *k)
     const struct step_record *last = &k->steps[k->n_steps - 1];
     return (struct reading_window){k->steps[0].start_ns, last->start_ns + last->step_ns};
 }
+
+struct reading_window window_of_counted(const struct run_rank *k)
+{
+    struct reading_window w = window_of_steps(k);
+    if (k->n_warmup < k->n_steps)
+        w.from = k->steps[k->n_warmup].start_ns;
+    return w;
+}

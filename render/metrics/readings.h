@@ -11,6 +11,9 @@ struct reading_window {
 /** window_of_steps - from the first step's start to the last step's end, because start-up and shutdown are not
  *  training. Without steps it is the recorded part of the run, because calls of MPI and on files were counted there. */
 struct reading_window window_of_steps(const struct run_rank *k);
+/** window_of_counted - the same without the steps at the start that are left out: in the first one, the loader's
+ * workers may start. */
+struct reading_window window_of_counted(const struct run_rank *k);
 /** readings_cover - do the readings cover the window? The last one may be missing. */
 int readings_cover(const struct run_reading *list, int n, struct reading_window w);
 /** reading_at - the counters at a moment, interpolated linearly between two readings. n > 1 */

@@ -146,8 +146,8 @@ struct run_rank {
     int exit_status, signal;         /* exit_status -1 = unknown, or ended by the signal */
     enum step_source source;
     struct step_record *steps; /* ascending step number */
-    size_t n_steps;
-    struct steps_seen seen; /* set if the trace has more steps than are kept */
+    size_t n_steps, n_warmup;  /* n_warmup: steps at the start that the analysis leaves out */
+    struct steps_seen seen;    /* set if the trace has more steps than are kept */
     struct collective *collectives;
     size_t n_collectives;
     struct run_phase *phases; /* in order of appearance; names beyond RUN_MAX_PHASES are not kept */

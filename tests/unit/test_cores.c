@@ -25,10 +25,32 @@ static void test_start_up_is_left_out(void **state)
     k->run_delay_ns = 1100;
     k->process_seconds = 5e-6;
     assert_true(waiting_for_core(r, k) > 0.0499 && waiting_for_core(r, k) < 0.0501); /* 200 of 4000 */
+    delays[2].run_delay_ns = 1080;
+    k->n_warmup = 20;
+    assert_true(waiting_for_core(r, k) > 0.0099 && waiting_for_core(r, k) < 0.0101); /* 20 of the last 2000 */
     k->n_delays = 0;
     assert_true(waiting_for_core(r, k) > 0.2199 && waiting_for_core(r, k) < 0.2201); /* of the whole run */
     k->run_delay_ns = -1;
     assert_true(waiting_for_core(r, k) < 0);
+    run_free(r);
+}
+
+/* The first step starts the loader's workers, so it is left out, also where the use of cores is judged. */
+static void test_warmup_is_left_out(void **state)
+{
+    (void)state;
+    struct run *r = parts(25, 0, 0), *runs[] = {r};
+    for (int i = 0; i < 2; i++) {
+        r->ranks[i].steps[0].step_ns += 4900;
+        r->ranks[i].steps[0].part_ns[CAT_COMPUTE] += 4900;
+    }
+    struct report rep = {0};
+    struct analyse_options o = made_options();
+    assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+    assert_int_equal(rep.runs[0].n_warmup, 1);
+    assert_int_equal(r->ranks[0].n_warmup, 1);
+    assert_int_equal(r->ranks[1].n_warmup, 1);
+    report_free(&rep);
     run_free(r);
 }
 
@@ -833,6 +855,7 @@ static void test_advice_counts_the_cores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_warmup_is_left_out),
         cmocka_unit_test(test_start_up_is_left_out),
         cmocka_unit_test(test_own_threads_wait),
         cmocka_unit_test(test_waits_by_node),

@@ -280,6 +280,8 @@ static void test_broke_off(void **state)
     const struct slot *slot = assert_supports(&f.rep.said, PHRASE_BROKE_OFF_EARLY);
     assert_int_equal(slot[0].count, 0);
     assert_int_equal(slot[2].count, 139);
+    assert_contains(f.rep.first_action, "shows in gdb where a process crashed"); /* not how to be faster */
+    assert_null(f.rep.first.check);
     release(&f);
 }
 

@@ -52,6 +52,8 @@ static void test_commands(void **state)
              {{"./train.py"}, 1, 1},
              {{"torchrun", "x"}, 2, 1},
              {{"bash", "job.sh"}, 2, 1},
+             {{"./job.sh"}, 1, 1},
+             {{"./crash"}, 1, 0}, /* it ends with sh too */
              {{"/opt/x/lammps", "-in", "file"}, 3, 0}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct run *run = run_new("t");

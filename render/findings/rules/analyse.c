@@ -346,6 +346,16 @@ static enum counted_unit unit_of(struct run **runs, int n)
     return n_gpus ? COUNTS_GPUS : COUNTS_NODES;
 }
 
+static void set_warmup(struct run *run, const struct run_result *r)
+{
+    for (int i = 0; i < run->ranks_len; i++) {
+        struct run_rank *k = &run->ranks[i];
+        k->n_warmup = 0;
+        while (r->n_counted && k->n_warmup < k->n_steps && k->steps[k->n_warmup].step < r->step_number[0])
+            k->n_warmup++;
+    }
+}
+
 int analyse(struct report *rep, struct run **runs, int n, const struct analyse_options *opt, struct dcr_err *err)
 {
     struct sortable *sorted = dcr_arena_alloc(&rep->arena, (size_t)(n + 1) * sizeof *sorted);
@@ -389,8 +399,10 @@ int analyse(struct report *rep, struct run **runs, int n, const struct analyse_o
     for (size_t i = 0; i < opt->n_none; i++)
         rep->none[rep->n_none++] = text_clean(&rep->arena, opt->none[i]);
     rep->title = title_of(rep);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         breakdown_run(rep, &rep->runs[i]);
+        set_warmup(sorted[i].run, &rep->runs[i]);
+    }
     scaling(rep);
     tell_series_apart(rep);
     caveats(rep);

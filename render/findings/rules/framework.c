@@ -37,7 +37,11 @@ static int is_torch_command(const struct run *r)
         if (strncmp(word, "python", 6) == 0 || dcr_ends_with(word, ".py") || is_torch_name(word))
             return 1;
     }
-    return dcr_ends_with(program, "sh"); /* a script or a shell: it may start anything */
+    static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh"};
+    int may_start_any = dcr_ends_with(program, ".sh");
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        may_start_any |= strcmp(program, shells[i]) == 0;
+    return may_start_any;
 }
 
 static int is_hooked(const struct run *r)
