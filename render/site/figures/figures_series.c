@@ -67,7 +67,7 @@ static json_t *speedup_table(struct site *s, const struct series *series)
                 s, t, i == 0 ? "reference" : fmt_range(p->speedup_interval.lo, p->speedup_interval.hi, fmt_x).text,
                 p->speedup_interval, "ratio");
         else
-            view_cell_no_interval(s, t, &REASON(TOO_FEW_STEPS), "ratio");
+            view_cell_no_interval(s, t, series->is_of_runs ? &REASON(NO_STEPS) : &REASON(TOO_FEW_STEPS), "ratio");
         add_ratio(s, t, p->efficiency > 0, fmt_ratio(p->efficiency), p->efficiency, mark);
         VIEW_METRICS(s, t, &point_metrics, &of, POINT_COMPUTE_SPEEDUP);
         if (is_marked)
@@ -79,7 +79,8 @@ static json_t *speedup_table(struct site *s, const struct series *series)
 /* What the whiskers are, or why there are none. */
 static const char *speedup_caption(struct site *s, const struct series *series)
 {
-    struct phrase said[] = {PHRASE(CAPTION_NO_INTERVALS), unreliable(series) ? PHRASE(CAPTION_HOLLOW) : PHRASE(NONE)};
+    struct phrase said[] = {series->is_of_runs ? PHRASE(CAPTION_OF_RUNS) : PHRASE(CAPTION_NO_INTERVALS),
+                            unreliable(series) ? PHRASE(CAPTION_HOLLOW) : PHRASE(NONE)};
     for (int i = 1; i < series->n_points; i++)
         if (series->points[i].speedup_interval.has)
             said[0].id = is_interval_of_summary(s->rep, series, &series->points[i]) ? PHRASE_CAPTION_NORMAL

@@ -10,9 +10,18 @@
 #include <math.h>
 #include <string.h>
 
+/* For whole runs, a table only of laws that do not fit says nothing. */
+static bool has_law(const struct series *series)
+{
+    bool has = !series->is_of_runs && series->n_laws > 0;
+    for (int i = 0; i < series->n_laws; i++)
+        has |= series->laws[i].has;
+    return has;
+}
+
 json_t *view_laws(struct site *s, const struct series *series)
 {
-    if (series->n_laws == 0)
+    if (!has_law(series))
         return json_null();
     json_t *t = view_table(s, TABLE(LAWS));
     series_unreliable(s, t, series);
