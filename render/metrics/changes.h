@@ -50,8 +50,8 @@ struct changes {
 };
 
 /** changed_full_names - what a row of kernels by their short name unfolds to: the rows of its full names, and
- * CHANGED_OTHERS for those without a row. Calls and times sum to the row. Each name has the split of its own calls.
- *  returns  gives, from the arena; n_rows 0: its name is the full one, or no full name has a row */
+ * CHANGED_OTHERS for those without a row. Calls and times sum to the row. The calls and times of each name are split by
+ * themselves. returns  gives, from the arena; n_rows 0: its name is the full one, or no full name has a row */
 struct changed_table changed_full_names(struct dcr_arena *arena, const struct changes *c, const struct changed *row);
 
 /** changed_split - by_calls_ns and by_mean_ns of a row. */

@@ -128,7 +128,7 @@ static int is_nameless(const struct run *r)
     return r->n_traces == 1 && r->traces[0].is_rank_by_name && r->traces[0].rank < 0;
 }
 
-/* Traces of one program at several sizes have steps, and each a number of ranks of its own. */
+/* Are these traces of one program on several node counts? They have steps, and no two have the same number of ranks. */
 static int may_be_sizes(const struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
