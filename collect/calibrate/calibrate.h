@@ -36,8 +36,8 @@ enum { MACHINE_RATES = 4 };
  *  returns  object with unit GFLOP/s; gives. A multiply-add is two operations. A cgroup quota does not lower the rate:
  *           the report counts at most as many cores as the run's quota */
 json_t *machine_fma(const cpu_set_t *cpus);
-/** machine_memory - a = b + s c over arrays far larger than the caches; unit GB/s of 10^9 bytes.
- *  source   STREAM triad (McCalpin): 24 bytes an element; what the caches read before they write is not counted */
+/** machine_memory - a = a + s b over arrays far larger than the caches; unit GB/s of 10^9 bytes, 24 of them an element.
+ *  source   the sizes of STREAM (McCalpin), but written in place, so that the bytes counted are all that move */
 json_t *machine_memory(const cpu_set_t *cpus);
 
 /* ---- allreduce.c ---- */

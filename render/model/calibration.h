@@ -19,8 +19,8 @@ struct run_node_calibration {
     int cores;                      /* number that all ranks of the node together may use */
     struct run_measured flop_one;   /* arithmetic, one core alone             unit: GFLOP/s */
     struct run_measured flop_all;   /* all cores at once                      unit: GFLOP/s, all together */
-    int64_t memory_array_bytes;     /* of one of the triad's three arrays, 0 = not known */
-    struct run_measured memory_one; /* STREAM triad, one core                 unit: GB/s */
+    int64_t memory_array_bytes;     /* of one array, 0 = not known */
+    struct run_measured memory_one; /* one core                               unit: GB/s */
     struct run_measured memory_all; /* all cores                              unit: GB/s, all together */
     const char *disturbed; /* why the values for cores and memory are no ceilings: other work ran on the machine; "" or
                               NULL = none was seen */
