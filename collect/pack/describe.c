@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,33 @@ static void adopt_launcher(struct pack *p)
         pack_add(p, "rank0/process_monitor.csv", p->launcher_monitor, NULL, DCR_ROLE_PROCESS_MONITOR, -1, 0);
 }
 
+/* The status of a rank as the program that started it saw it: minus the number of a signal. returns 0: nobody told */
+static int told_status(const struct pack *p, int rank)
+{
+    char path[PATH_MAX], target[16];
+    int n = snprintf(path, sizeof path, "%s/" SPOOL_END_LINK "%d", p->request->spool, rank);
+    ssize_t len = n > 0 && (size_t)n < sizeof path ? readlink(path, target, sizeof target - 1) : -1;
+    if (len < 0)
+        return 0;
+    target[len] = '\0';
+    long status = strtol(target, NULL, 10);
+    return status > -NSIG && status < 256 ? (int)status : 0;
+}
+
+static void put_status(const struct pack *p, const struct pack_rank *r, json_t *o)
+{
+    int told = p->launcher ? told_status(p, r->rank) : 0, is_well = pack_json_int(p->launcher, "exit_status", -1) == 0;
+    if (is_well || told > 0)
+        json_object_set_new(o, "exit_status", json_integer(is_well ? 0 : told));
+    else
+        meta_missing(o, "exit_status",
+                     told          ? "ended by a signal"
+                     : p->launcher ? "the collector ran in front of the launcher and saw only its status"
+                                   : "no collector was at this rank's side");
+    if (is_well || told)
+        json_object_set_new(o, "signal", json_integer(is_well || told > 0 ? 0 : -told));
+}
+
 /* Makes records for ranks below a collector that ran in front of mpirun, because they have none. */
 static void make_records(struct pack *p)
 {
@@ -71,14 +99,7 @@ static void make_records(struct pack *p)
             json_object_set_new(o, "host", json_string_kept(r->host));
         if (r->pid)
             json_object_set_new(o, "pid", json_integer(r->pid));
-        if (p->launcher && pack_json_int(p->launcher, "exit_status", -1) == 0) {
-            json_object_set_new(o, "exit_status", json_integer(0));
-            json_object_set_new(o, "signal", json_integer(0));
-        } else {
-            meta_missing(o, "exit_status",
-                         p->launcher ? "the collector ran in front of the launcher and saw only its status"
-                                     : "no collector was at this rank's side");
-        }
+        put_status(p, r, o);
         meta_missing(o, "counters", "the collector ran in front of the program that started the ranks");
         meta_missing(o, "started_ns",
                      p->launcher ? "the collector ran in front of the launcher"

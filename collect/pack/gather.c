@@ -75,6 +75,12 @@ static int is_foreign(const struct pack *p, const char *name)
            strcmp(name, DCR_CALIBRATION) != 0 && !begins(name, DRAIN_LEFT_PREFIX) && !dcr_ends_with(name, ".partial");
 }
 
+/* A link only tells something, and is no file. */
+static int is_link_of_rank(const char *name)
+{
+    return begins(name, DCR_RANK_LINK) || begins(name, SPOOL_END_LINK);
+}
+
 /* Call f for every plain file below dir, names sorted; name is relative to the first dir.
  *  errors   dir itself cannot be listed; errno is the reason */
 static int walk(struct pack *p, const char *dir, const char *prefix, int depth, file_fn f, struct dcr_err *err)
@@ -94,7 +100,7 @@ static int walk(struct pack *p, const char *dir, const char *prefix, int depth, 
         if (lstat(path, &st) != 0)
             continue; /* another process removed it meanwhile */
         int is_dir = S_ISDIR(st.st_mode), is_file = S_ISREG(st.st_mode);
-        if (is_elsewhere(p, &st) || (S_ISLNK(st.st_mode) && depth == 0 && begins(names[i], DCR_RANK_LINK))) {
+        if (is_elsewhere(p, &st) || (S_ISLNK(st.st_mode) && depth == 0 && is_link_of_rank(names[i]))) {
             continue;
         } else if (depth == 0 && f == add_spool_file && is_foreign(p, names[i])) {
             pack_leave_out(p, path, is_file ? st.st_size : 0,

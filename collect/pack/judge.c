@@ -69,6 +69,17 @@ static void judge_launcher(struct pack *p)
     (void)judge_record(p, p->launcher, who, !is_launcher || n_started);
 }
 
+/* A rank that the program itself saw fail comes first, because the program ended for it. */
+static void judge_ranks_below(struct pack *p)
+{
+    for (size_t i = 0; i < p->n_ranks && !*pack_json_text(p->launcher, "told_to_end"); i++) {
+        char who[32];
+        snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
+        if (!is_of_launcher(p, p->ranks[i].record))
+            (void)judge_record(p, p->ranks[i].record, who, 1);
+    }
+}
+
 /* Only the collector counts events of processes that got no trace. */
 static void judge_losses(struct pack *p, const json_t *record)
 {
@@ -144,8 +155,10 @@ void pack_judge(struct pack *p)
 {
     int n_bad = 0;
     json_int_t world = 0;
-    if (p->launcher)
+    if (p->launcher) {
+        judge_ranks_below(p);
         judge_launcher(p);
+    }
     judge_losses(p, p->launcher);
     for (size_t i = 0; i < p->n_ranks; i++) {
         const json_t *record = p->ranks[i].record;

@@ -322,6 +322,21 @@ class Marks:
 
         self.replace(function, "init_process_group", init_process_group, (c10d, sys.modules["torch.distributed"]))
 
+    def wrap_spawn(self):
+        """torch.multiprocessing.spawn ends all ranks when one fails, and only the exception that it raises names that one."""
+        spawn = sys.modules.get("torch.multiprocessing.spawn")
+        join = spawn.ProcessContext.join
+
+        @functools.wraps(join)
+        def join_and_tell(self_, *args, **kwargs):
+            try:
+                return join(self_, *args, **kwargs)
+            except spawn.ProcessException as failed:
+                quietly(lambda: tell_end(failed.pid, self_.processes[failed.error_index].exitcode))
+                raise
+
+        spawn.ProcessContext.join = join_and_tell
+
     # ---- DistributedDataParallel: its all-reduces run in C++ threads, which it times itself
 
     def wrap_ddp(self):
@@ -391,10 +406,20 @@ def has_launcher():
 
 def tell_rank(rank):
     """Tells the rank to the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
-    link = os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{os.getpid()}")
+    put_link(f"rank-of-{os.getpid()}", str(rank))
+
+
+def tell_end(pid, status):
+    """Tells pack how the rank of another process ended (SPOOL_END_LINK of collect/record/spool_layout.h)."""
+    rank = os.readlink(os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{pid}"))
+    put_link(f"end-of-rank{rank}", str(status))
+
+
+def put_link(name, text):
+    link = os.path.join(os.environ["DCC_SPOOL"], name)
     if os.path.lexists(link):
-        os.unlink(link)  # of an ended process with the same number
-    os.symlink(str(rank), link)
+        os.unlink(link)  # of an earlier process
+    os.symlink(text, link)
 
 
 def bytes_of(tensor=None, *_, **__):
@@ -408,6 +433,6 @@ def bytes_of(tensor=None, *_, **__):
 def install(torch):
     marks = Marks(torch, Recorder(os.environ["NVTX_INJECTION64_PATH"]))
     for wrap in (marks.wrap_loader, marks.wrap_backward, marks.wrap_optimizers, marks.wrap_files, marks.wrap_collectives, marks.wrap_start,
-                 marks.wrap_ddp):
+                 marks.wrap_spawn, marks.wrap_ddp):
         quietly(wrap)  # a name may be missing in this version
     atexit.register(marks.at_exit)

@@ -52,6 +52,9 @@ has "the profiler's traces of a run join it, with their operators" '(.runs | len
 check "torch.multiprocessing.spawn under one collector" "$BIN/dccollect" run -o "$TMP/run.tar" -- "$torch" tests/data/programs/torch_spawn.py
 "$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
 has "... gives one run of two ranks" '(.runs | length == 1) and (.runs[0] | .n_ranks == 2 and .n_steps >= 18 and (.parts_ns.comm_transfer + .parts_ns.comm_wait > 0))'
+check_status 1 "a rank of it that crashes" "$BIN/dccollect" run -o "$TMP/run.tar" -- "$torch" tests/data/programs/torch_spawn.py crash
+"$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
+has "... is named with its signal" '.runs[0].support | contains("The run ended early: signal 11 (Segmentation fault) ended rank 1.")'
 
 # ---- a series of a DCRNN
 for n in 1 2 4; do

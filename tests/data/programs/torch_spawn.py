@@ -1,4 +1,7 @@
-"""torch_spawn.py - two ranks that torch.multiprocessing.spawn starts, as PyTorch's tutorial has them: no variable tells their ranks."""
+"""torch_spawn.py - two ranks that torch.multiprocessing.spawn starts, as PyTorch's tutorial has them: no variable tells their ranks.
+`torch_spawn.py crash`: rank 1 crashes in its tenth step."""
+import os
+import signal
 import sys
 import tempfile
 
@@ -16,8 +19,10 @@ def main(rank, size, meeting):
     loader = DataLoader(TensorDataset(torch.randn(320, 64), torch.randn(320, 1)), batch_size=16)
     model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for x, y in loader:
+    for step, (x, y) in enumerate(loader):
         optimizer.zero_grad()
+        if "crash" in sys.argv and rank == 1 and step == 9:
+            os.kill(os.getpid(), signal.SIGSEGV)
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
     dist.destroy_process_group()
