@@ -306,7 +306,8 @@ static void test_nothing_on_a_gpu(void **state)
         0);
     assert_int_equal(run->n_traces, 1);
     assert_int_equal(run->traces[0].n_devices, 0);
-    assert_int_equal(import_text("{\"traceEvents\":[]}"), 0);
+    assert_int_equal(import_text("{\"traceEvents\":[]}"), DCR_FAIL);
+    assert_string_equal(err.text, "'t.json' is a trace without events; profile some steps and export it again");
 }
 
 /* An event larger than the window, and more events than fit into it. */

@@ -473,6 +473,11 @@ int kineto_read(struct foreign_trace *out, struct dcr_arena *arena, struct dcr_s
                                                : window_open(&k.w, s, err);
     if (rc || (rc = walk(&k, &index, err)))
         goto out;
+    if (out->n_events == 0) {
+        rc = dcr_err_set(err, DCR_FAIL, "'%s' is a trace without events; profile some steps and export it again",
+                         s->name);
+        goto out;
+    }
     rc = activity_finish(k.sink.activity, arena, &out->devices, &out->n_devices, &out->steps, err);
     rc = rc ? rc : activity_operators(k.sink.activity, arena, &out->operators, err);
     activity_code(k.sink.activity, arena, &out->code);
