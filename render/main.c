@@ -184,6 +184,18 @@ static int read_runs(struct evidence *e, const struct options *o, struct dcr_err
     return rc;
 }
 
+/* The report lists these files too, but a user who expects more of one should learn it at once. */
+static void say_passed(const struct options *o, const struct evidence *e)
+{
+    if (o->is_quiet || !e->n_passed)
+        return;
+    char more[40] = "";
+    if (e->n_passed > 1)
+        snprintf(more, sizeof more, " and %zu more", e->n_passed - 1);
+    dcr_say("dcreport", "passed over '%.200s'%s: of no kind that dcreport reads; see `man dcreport` for the kinds",
+            e->passed, more);
+}
+
 static int publish(struct report *rep, const struct options *o, const struct evidence *e, struct dcr_err *err)
 {
     int rc = documents_make(rep, err);
@@ -248,6 +260,7 @@ int main(int argc, char **argv)
     if ((rc = checks_parse(o.checks, o.n_checks, &err)) || (rc = check_places(&o, &err)) ||
         (rc = settings(&o, &how, &err)) || (rc = read_runs(&evidence, &o, &err)))
         goto out;
+    say_passed(&o, &evidence);
     how.left_out = evidence.left_out;
     how.n_left_out = evidence.n_left_out;
     how.copies = evidence.copies;

@@ -1,6 +1,7 @@
 /* evidence.c - see evidence.h. */
 #include "render/read/evidence.h"
 
+#include "lib/base/fs.h"
 #include "lib/base/progress.h"
 #include "render/model/build.h"
 #include "render/read/cores.h"
@@ -101,10 +102,29 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void add_none(struct evidence *e, const char *name)
+/* What usually lies beside results: logs, and the script that made them. */
+static int is_companion(const char *name)
+{
+    static const char *const ends[] = {".log", ".out", ".err", ".sh", ".sbatch", ".slurm", ".py"};
+    static const char *const begins[] = {"README", "LICENSE", "slurm-"};
+    const char *file = dcr_last_part(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (dcr_ends_with(file, ends[i]))
+            return 1;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(file, begins[i], strlen(begins[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* is_beside: it lies beside the runs, not inside one */
+static void add_none(struct evidence *e, const char *name, int is_beside)
 {
     e->none = arena_grow(&e->inputs.arena, e->none, e->n_none, &e->none_cap, sizeof *e->none);
-    e->none[e->n_none++] = dcr_arena_strdup(&e->inputs.arena, name);
+    name = e->none[e->n_none++] = dcr_arena_strdup(&e->inputs.arena, name);
+    if (!is_beside || is_companion(name))
+        return;
+    e->passed = !e->n_passed++ || strcmp(name, e->passed) < 0 ? name : e->passed;
 }
 
 /* Files that need no message: those of the runs, and those of the folders in which the runs were found. */
@@ -113,10 +133,11 @@ static void list_none(struct evidence *e, const struct input *const *loose, size
     for (size_t i = 0; i < e->inputs.n; i++)
         for (size_t k = 0; k < e->runs[i]->n_members; k++)
             if (strcmp(e->runs[i]->members[k].role, RUN_NO_EVIDENCE) == 0)
-                add_none(e, e->runs[i]->members[k].name);
+                add_none(e, e->runs[i]->members[k].name,
+                         e->runs[i]->is_foreign && e->inputs.list[i].root && e->inputs.list[i].is_found);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < loose[i]->n_names; k++)
-            add_none(e, loose[i]->names[k]);
+            add_none(e, loose[i]->names[k], 1);
     if (e->n_none)
         qsort(e->none, e->n_none, sizeof *e->none, by_name);
 }

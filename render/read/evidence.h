@@ -15,6 +15,8 @@ struct evidence {
     size_t n_copies;
     const char **none; /* files of folders that are plainly no evidence: names, ascending; shape (n_none) */
     size_t n_none, none_cap;
+    const char *passed; /* the first of those that a user may take for evidence, of n_passed; NULL none */
+    size_t n_passed;
 };
 
 /** evidence_read - reads the named inputs. Files that were only found in a folder and cannot be used are listed in

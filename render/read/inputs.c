@@ -116,6 +116,14 @@ static int is_run_folder(char *const *names, size_t n)
     return 0;
 }
 
+static int is_report(char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], REPORT_MARK) == 0)
+            return 1;
+    return 0;
+}
+
 struct search {
     struct inputs *x;
     size_t n_files;
@@ -149,6 +157,10 @@ static int search(struct search *s, const char *dir, size_t input, const char *i
     int rc = dcr_list_dir(dir, &names, &n, s->err);
     if (rc)
         return rc;
+    if (depth > 0 && is_report(names, n)) { /* made by an earlier call, from the files beside it */
+        dcr_free_names(names, n);
+        return 0;
+    }
     if (depth == 0)
         s->is_loose = !is_run_folder(names, n);
     if (depth > 0 && !is_own_run && is_run_folder(names, n)) {
