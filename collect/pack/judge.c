@@ -66,7 +66,10 @@ static void judge_launcher(struct pack *p)
         snprintf(who, sizeof who, "the launcher %.30s", dcr_last_part(first));
     for (size_t i = 0; i < p->n_ranks; i++)
         n_started += !is_of_launcher(p, p->ranks[i].record);
-    (void)judge_record(p, p->launcher, who, !is_launcher || n_started);
+    int has_failed = judge_record(p, p->launcher, who, !is_launcher || n_started);
+    p->has_no_rank = has_failed && is_launcher && !n_started;
+    if (p->has_no_rank)
+        pack_reason(p, "no rank was recorded, so the program may not have started");
 }
 
 /* A rank that the program itself saw fail comes first, because the program ended for it. */

@@ -51,6 +51,7 @@ static void summarise(const struct pack *p, char *out, size_t n)
     const json_t *collector = json_object_get(p->metadata, "collector");
     char window[700], drops[64];
     long long n_found = 0; /* counts files that were found, not those made here for the archive */
+    size_t n_ranks = p->has_no_rank ? 0 : p->n_ranks;
     for (size_t i = 0; i < p->n_members; i++)
         n_found += p->members[i].path != NULL;
     words_window(collector, window, sizeof window);
@@ -62,8 +63,8 @@ static void summarise(const struct pack *p, char *out, size_t n)
     else
         dcr_buf_puts(&b, "nodes unknown, ");
     if (p->n_ranks)
-        dcr_buf_printf(&b, "%zu rank%s, %s%llu ranges, %llu MPI calls, %llu file calls in %d trace%s, %s", p->n_ranks,
-                       plural((long long)p->n_ranks), window, (unsigned long long)p->n_events,
+        dcr_buf_printf(&b, "%zu rank%s, %s%llu ranges, %llu MPI calls, %llu file calls in %d trace%s, %s", n_ranks,
+                       plural((long long)n_ranks), window, (unsigned long long)p->n_events,
                        (unsigned long long)p->n_mpi_calls, (unsigned long long)p->n_io_calls, p->n_traces,
                        plural(p->n_traces), drops);
     else

@@ -45,10 +45,11 @@ struct pack {
     int is_spool;                 /* one of our spools, not a results folder */
     int is_watched;               /* a spool with a collector's record in it */
     int is_emulated;
-    int n_unknown; /* files of unknown kind */
-    int n_unread;  /* files of the spool that could not be read */
-    int n_sparse;  /* files left out because they are mostly holes */
-    int n_nodes;   /* 0 unknown */
+    int has_no_rank; /* the launcher failed and stands for the one rank of the archive */
+    int n_unknown;   /* files of unknown kind */
+    int n_unread;    /* files of the spool that could not be read */
+    int n_sparse;    /* files left out because they are mostly holes */
+    int n_nodes;     /* 0 unknown */
     int n_traces, n_traces_packed;
     int n_empty;         /* empty traces */
     int n_unread_traces; /* traces without a summary */

@@ -57,6 +57,8 @@ static struct phrase headline(struct report *rep, const struct run *a, const str
     struct slot rank = slot_count(e->rank), status = slot_count(e->status), who = slot_name(who_ended(rep, a, e));
     if (e->kind == ENDING_TOLD)
         return e->rank < 0 ? PHRASE(PROGRAM_TOLD) : PHRASE(RANK_TOLD, rank);
+    if (!e->signal && e->rank < 0 && run_has_no_rank(a))
+        return PHRASE(LAUNCHER_ALONE, who, status);
     if (!e->signal && e->rank < 0)
         return launched_word(a) > 0 ? PHRASE(LAUNCHER_FAILED, who, status) : PHRASE(PROGRAM_FAILED, status);
     if (!e->signal)
@@ -155,7 +157,7 @@ struct stepless_advice advise_failed(struct report *rep, const struct run_result
         out.result = memory_held(a, &f);
     } else if (by == SIGSEGV || by == SIGBUS || by == SIGABRT || by == SIGFPE || by == SIGILL) {
         out.first = ADVISE(READ_CORE_FILE, who);
-    } else if (f.is.status == 127) {
+    } else if (f.is.status == 127 || run_has_no_rank(a)) {
         out.first = ADVISE(CHECK_COMMAND, host);
     } else if (f.is.status == 126) {
         out.first = ADVISE(CHECK_PERMISSION, host);

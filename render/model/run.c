@@ -315,6 +315,14 @@ int run_ended_badly(const struct run *a)
     return 0;
 }
 
+int run_has_no_rank(const struct run *a)
+{
+    for (int i = 0; i < a->n_endings; i++)
+        if (a->endings[i].kind == ENDING_NO_RANK)
+            return 1;
+    return 0;
+}
+
 int run_failed(const struct run *a)
 {
     return run_ended_badly(a) && *a->collector_version && !a->n_epochs && !a->summary.n_steps && !a->n_traces &&

@@ -216,6 +216,8 @@ struct run_file {
 };
 /** run_ended_badly - did a collector see that one of its processes failed or was told to end? */
 int run_ended_badly(const struct run *a);
+/** run_has_no_rank - the one rank of such an archive is the launcher. */
+int run_has_no_rank(const struct run *a);
 /** run_failed - did a collector see it end badly, and is there no epoch, no step in the program's own summary and no
  *  trace of another tool? Ranges may still name its steps. Test: tests/unit/test_failed.c */
 int run_failed(const struct run *a);
@@ -298,7 +300,12 @@ struct run_summary {
 enum node_kind { NODES_UNKNOWN = 0, NODES_MACHINES, NODES_ONE_KERNEL, NODES_EMULATED, NODES_SHARES };
 
 /* Why a run is incomplete, by its collector: a process failed, it was told to end, or there is another reason. */
-enum ending_kind { ENDING_OTHER = 0, ENDING_FAILED, ENDING_TOLD /* from outside, by a signal that asks it to end */ };
+enum ending_kind {
+    ENDING_OTHER = 0,
+    ENDING_FAILED,
+    ENDING_TOLD,   /* from outside, by a signal that asks it to end */
+    ENDING_NO_RANK /* its launcher failed, and there is no sign of a rank */
+};
 struct run_ending {
     const char *text; /* the collector's sentence */
     enum ending_kind kind;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NO_RANK "no rank was recorded"
+
 static int number_behind(const char *text, const char *word)
 {
     const char *at = strstr(text, word);
@@ -18,8 +20,10 @@ struct run_ending ending_of(const char *sentence)
         e.kind = ENDING_FAILED;
     else if (strstr(sentence, " was told to end") || strstr(sentence, " was interrupted"))
         e.kind = ENDING_TOLD;
-    else
+    else {
+        e.kind = strncmp(sentence, NO_RANK, sizeof NO_RANK - 1) == 0 ? ENDING_NO_RANK : ENDING_OTHER;
         return e;
+    }
     if (sscanf(sentence, "rank %d ", &e.rank) != 1)
         e.rank = -1;
     e.status = number_behind(sentence, "exit status ");

@@ -34,7 +34,8 @@ check "a status above 128 is not surely a signal" manifest status.tar \
 mkdir front && printf '#!/bin/sh\nexit 132\n' >front/mpirun && chmod +x front/mpirun
 "$COLLECT" run -o status.tar -- front/mpirun -n 2 ./no-such-program 2>err
 check "a launcher that started no rank has statuses of its own" manifest status.tar \
-    '.incomplete_because == ["the launcher mpirun ended with exit status 132"]'
+    '.incomplete_because == ["the launcher mpirun ended with exit status 132", "no rank was recorded, so the program may not have started"]'
+check "and said to have recorded no rank" grep -q '1 node, 0 ranks, 0 ranges' err
 for signal in 9 11 6; do
     check_status $((128 + signal)) "ended by signal $signal" "$COLLECT" run -o signal.tar -- ./marks 10 $signal
     check "verify after signal $signal" "$COLLECT" verify signal.tar

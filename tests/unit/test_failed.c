@@ -227,6 +227,26 @@ static void test_launcher(void **state)
     }
 }
 
+/* The one rank of this archive is the launcher. */
+static void test_no_rank(void **state)
+{
+    (void)state;
+    static const char *command[] = {"mpirun", "-n", "2", "./nosuch"};
+    static const char *const ended[] = {"the launcher mpirun ended with exit status 132",
+                                        "no rank was recorded, so the program may not have started"};
+    struct fixture f = {.n = 1};
+    f.runs[0] = failed_run(0);
+    end(f.runs[0], ended, 2);
+    f.runs[0]->command = command;
+    f.runs[0]->n_command = 4;
+    tell(&f);
+    assert_finds(&f.rep.said, PHRASE_LAUNCHER_ALONE);
+    assert_int_equal(f.rep.said.headline.slot[1].count, 132);
+    assert_int_equal(f.rep.runs[0].advised.id, ADVICE_CHECK_COMMAND);
+    assert_lacks(f.rep.runs[0].label, "rank");
+    release(&f);
+}
+
 /* With steps, their time is reported. The sentence that the run ended badly stands right after the headline. */
 static void test_after_the_first_step(void **state)
 {
@@ -320,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_before_the_first_step),
         cmocka_unit_test(test_several),
         cmocka_unit_test(test_launcher),
+        cmocka_unit_test(test_no_rank),
         cmocka_unit_test(test_after_the_first_step),
         cmocka_unit_test(test_broke_off),
         cmocka_unit_test(test_series),

@@ -416,7 +416,7 @@ static const char *label_of(struct report *rep, const struct run_result *r, enum
     if (*p->precision)
         dcr_buf_printf(&b, ", %s", p->precision);
     /* If the steps of a rank are lost, the archive still shows that the rank existed. */
-    int n_ranks = r->run->n_ranks > r->n_ranks ? r->run->n_ranks : r->n_ranks;
+    int n_ranks = run_has_no_rank(r->run) ? 0 : r->run->n_ranks > r->n_ranks ? r->run->n_ranks : r->n_ranks;
     if (r->n_nodes > 0 && n_ranks > 0 && n_ranks % r->n_nodes == 0 && rep->unit == COUNTS_NODES)
         dcr_buf_printf(&b, ", %d %s per node", n_ranks / r->n_nodes, n_ranks == r->n_nodes ? "rank" : "ranks");
     const char *label = dcr_arena_strdup(&rep->arena, dcr_buf_text(&b));

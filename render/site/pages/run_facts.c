@@ -122,8 +122,8 @@ static void add_efficiency(struct facts *f, enum fact_id id, const struct run_re
 static void add_ranks(struct facts *f, const struct run_result *r)
 {
     const struct slot nodes = slot_name(node_words(f->s, r->n_nodes)), ranks = slot_things(r->n_ranks, "rank");
-    add(f, r->n_ranks > 0 && r->n_nodes <= 0 ? FACT(RANKS_WITHOUT_NODES, ranks)
-           : r->n_ranks <= 0                 ? FACT(RANKS_UNKNOWN, nodes)
+    add(f, r->n_ranks > 0 && r->n_nodes <= 0            ? FACT(RANKS_WITHOUT_NODES, ranks)
+           : r->n_ranks <= 0 || run_has_no_rank(r->run) ? FACT(RANKS_UNKNOWN, nodes)
            : r->has_steps && r->run->n_ranks > r->n_ranks
                ? FACT(RANKS_WITH_STEPS, nodes, ranks, slot_count(r->run->n_ranks))
                : FACT(RANKS, nodes, ranks));
