@@ -181,8 +181,8 @@ static struct phrase communication_headline(struct report *rep, const struct ser
         return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
     const char *what = say_capital(
         &rep->arena, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
-    const double least = 0.001; /* one rank has no partner to exchange with */
-    return now > then && then > least
+    const double least = 0.001; /* less is not worth a comparison */
+    return now > then && then > least && can_exchange(before)
                ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
                         slot_percent(then), slot_nodes(rep, before))
                : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));

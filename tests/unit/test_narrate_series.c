@@ -90,6 +90,25 @@ static void test_stops_before_the_cores_run_out(void **state)
     }
 }
 
+/* A collective of one rank with itself takes time, but it is no communication: the headline names the larger points
+ * only. */
+static void test_one_rank_does_not_communicate(void **state)
+{
+    (void)state;
+    for (int first = 1; first <= 2; first++) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(first, 64, 40, 20000000, 20000000, 0, 0);
+        f.runs[1] = made_even_run(2 * first, 64, 40, 10000000, 80000000, 0, 0);
+        tell(&f);
+        const struct said *said = &f.rep.series[0].said;
+        assert_finds(said, first == 1 ? PHRASE_SCALING_COMMUNICATION : PHRASE_SCALING_COMMUNICATION_GROWS);
+        assert_int_equal(said->headline.slot[2].count, 2 * first);
+        for (int i = 0; i < SERIES_SAID_MAX; i++)
+            assert_false(first == 1 && f.rep.series[0].beyond[i].id == PHRASE_TREND_GROWS);
+        release(&f);
+    }
+}
+
 /* A series without steps has no speed-up. Its headline is what its largest run says. */
 static void test_series_without_steps(void **state)
 {
@@ -223,9 +242,13 @@ static void test_series_of_failed_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_rank_limits_scaling),       cmocka_unit_test(test_slow_rank_of_two),
-        cmocka_unit_test(test_stops_before_the_cores_run_out), cmocka_unit_test(test_series_without_steps),
-        cmocka_unit_test(test_series_of_whole_runs),           cmocka_unit_test(test_series_over_ranks),
+        cmocka_unit_test(test_slow_rank_limits_scaling),
+        cmocka_unit_test(test_slow_rank_of_two),
+        cmocka_unit_test(test_stops_before_the_cores_run_out),
+        cmocka_unit_test(test_one_rank_does_not_communicate),
+        cmocka_unit_test(test_series_without_steps),
+        cmocka_unit_test(test_series_of_whole_runs),
+        cmocka_unit_test(test_series_over_ranks),
         cmocka_unit_test(test_series_of_failed_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
