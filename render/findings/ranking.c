@@ -69,6 +69,15 @@ static double loading_of(const struct report *rep, const struct run_result *r)
     return r->has_steps && c->has_share && c->share_ns > 0 ? c->share_ratio : -1;
 }
 
+/* Number of runs that give a value. */
+static int n_known(const struct report *rep, double (*of)(const struct report *, const struct run_result *))
+{
+    int n = 0;
+    for (int i = 0; i < rep->n_runs; i++)
+        n += of(rep, &rep->runs[i]) >= 0;
+    return n;
+}
+
 static int most_of(const struct report *rep, double (*of)(const struct report *, const struct run_result *))
 {
     int most = -1;
@@ -196,8 +205,15 @@ struct said ranking_said(struct report *rep, const struct run_result *r)
     const struct slot name = slot_name(ranking_name(rep, r)),
                       finding = slot_name(say_phrase(&rep->arena, &r->said.headline));
     struct said s = {.headline = headline_of_set(rep)};
+    enum { ALL_SAID = 3 }; /* sentences of a paragraph: of more runs, the table of runs tells what limits them */
     if (r->said.headline.id != PHRASE_NONE)
         said_add(&s, ranking_gain(rep, r) > 0 ? PHRASE(GAINS_MOST, name, finding) : PHRASE(LEADS, name, finding));
+    for (int i = 0; i < rep->n_runs && rep->n_runs <= ALL_SAID; i++) {
+        const struct run_result *other = &rep->runs[i];
+        if (other != r && other->said.headline.id != PHRASE_NONE)
+            said_add(&s, PHRASE(LEADS, slot_name(ranking_name(rep, other)),
+                                slot_name(say_phrase(&rep->arena, &other->said.headline))));
+    }
     return s;
 }
 
@@ -212,7 +228,8 @@ void ranking_say(struct report *rep)
     int n = 0;
     for (int i = 0; i < RANKING_MAX; i++) {
         int most = most_of(rep, rows[i].value);
-        if (most < 0 || rows[i].value(rep, &rep->runs[most]) <= rep->thresholds.loss_matters)
+        /* one run is the first of none */
+        if (n_known(rep, rows[i].value) < 2 || rows[i].value(rep, &rep->runs[most]) <= rep->thresholds.loss_matters)
             continue;
         const struct run_result *r = &rep->runs[most];
         rep->ranking[n++] =

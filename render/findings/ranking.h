@@ -21,10 +21,12 @@ int ranking_first(const struct report *rep);
 int is_ranked(const struct report *rep);
 /** ranking_doubt - the number of runs counted in the headline that have low confidence; PHRASE_NONE: in none. */
 struct phrase ranking_doubt(const struct report *rep);
-/** ranking_said - findings about such runs together: what limits most of them, and the leading run.
+/** ranking_said - findings about such runs together: what limits most of them, and the leading run. Of at most
+ *  three runs the others have a sentence each too.
  *  r  the leading run. Test: tests/unit/test_narrate_runs.c */
 struct said ranking_said(struct report *rep, const struct run_result *r);
-/** ranking_say - rep->ranking: the runs with the most idle GPU, communication and data loading. */
+/** ranking_say - rep->ranking: the runs with the most idle GPU, communication and data loading, of those that are known
+ * of two runs or more. */
 void ranking_say(struct report *rep);
 /** ranking_gain_text - "up to 4.06x", "about 2.80x, low confidence": how much faster a run would be without its
  *  costliest cause; "" if unknown, or known for one step only. */

@@ -231,6 +231,32 @@ static void test_ranking(void **state)
     release(&g);
 }
 
+/* Of a few runs that cannot be compared, each has its sentence, also one without steps. Nothing is said to be the most
+ * of what one run alone gives. */
+static void test_ranking_of_unlike_runs(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 4; n += 2) {
+        struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 4400000000, 0}}};
+        static const char *const ids[] = {"solver", "a", "b", "c"};
+        struct fixture f = {.n = n};
+        f.runs[0] = late_of_two(calls, 0);
+        for (int i = 1; i < n; i++)
+            f.runs[i] = made_even_run(1, 64, 40, 40, 0, 60, 0);
+        for (int i = 0; i < n; i++)
+            f.runs[i]->run_id = f.runs[i]->program.name = ids[i];
+        tell(&f);
+        assert_true(is_ranked(&f.rep));
+        assert_supports(&f.rep.said, PHRASE_GAINS_MOST);
+        assert_int_equal(is_said(&f.rep.said, PHRASE_LEADS), n == 2);
+        assert_int_equal(f.rep.ranking[0].id, n == 2 ? PHRASE_NONE : PHRASE_MOST_LOADING);
+        if (n == 2)
+            assert_string_equal(assert_supports(&f.rep.said, PHRASE_LEADS)[1].name,
+                                "rank 0 waits for rank 1 in MPI for 36 % of its time");
+        release(&f);
+    }
+}
+
 /* A run with one or a few steps does not lead if a run with more steps has a gain. */
 static void test_ranking_by_confidence(void **state)
 {
@@ -759,6 +785,7 @@ int main(void)
         cmocka_unit_test(test_every_claim_is_ready),
         cmocka_unit_test(test_shared_cores),
         cmocka_unit_test(test_ranking),
+        cmocka_unit_test(test_ranking_of_unlike_runs),
         cmocka_unit_test(test_ranking_by_confidence),
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_too_few_cores_is_one_story),

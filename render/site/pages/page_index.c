@@ -350,7 +350,7 @@ static json_t *runs_table(struct site *s)
             add_gain_cell(s, t, r);
         if (!has.limit)
             view_cell(s, t, r->headline);
-        else if (r->has_steps)
+        else if (r->has_steps || r->n_claims)
             view_cell(s, t, limited_by(s, r));
         else
             view_cell_missing(s, t, &r->steps_why, NULL);
