@@ -125,11 +125,15 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
     const struct straggler *w = &r->straggler;
     int64_t ns = said_ns(r, k), wait = r->part_ns[PART_WAIT];
     s->headline = !w->has || w->wait_ratio <= 0.5 ? PHRASE(WAITING_LIMITS, slot_share(r, ns))
-                  : r->alone.has                  ? PHRASE(ALONE_LIMITS, slot_share(r, ns), slot_count(w->rank))
+                  : r->alone.has                  ? phrase_of_alone(rep, r, r->step.mean_ns)
                                                   : PHRASE(STRAGGLER_LIMITS, slot_share(r, ns), slot_count(w->rank));
+    if (r->alone.has)
+        said_some(s, PHRASE(ALONE_IN_STEP, slot_count(r->alone.rank), slot_time(r->alone.own_ns)));
     const char *file = w->has ? file_of_rank(r->run, w->rank) : NULL;
     if (file)
         said_some(s, PHRASE(STRAGGLER_OF_FILE, slot_percent(w->wait_ratio), slot_name(file)));
+    else if (r->alone.has)
+        said_some(s, PHRASE(ALONE_CAUSES, slot_share(r, wait), slot_count(w->rank), slot_percent(w->wait_ratio)));
     else if (w->has && !w->is_mostly_last)
         said_some(s, PHRASE(STRAGGLER_CAUSES, slot_count(w->rank), slot_percent(w->wait_ratio)));
     else if (w->has)
@@ -137,10 +141,10 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
                   PHRASE(STRAGGLER_LAST, slot_count(w->rank), slot_percent(w->wins_ratio), slot_name(collectives(r))));
     else
         said_some(s, part_of_step(r, ns));
-    if (ns != wait)
+    if (ns != wait && !r->alone.has)
         said_some(s, PHRASE(WAITING_IN_ALL, slot_share(r, wait)));
-    said_some(s, r->alone.has ? PHRASE(ALONE_IN_STEP, slot_count(r->alone.rank), slot_time(r->alone.own_ns))
-                              : phrase_of_waiting(rep, r));
+    if (!r->alone.has)
+        said_some(s, phrase_of_waiting(rep, r));
     said_some(s, phrase_of_longer_phase(rep, r));
     if (ns == wait)
         said_some(s, share_before(rep, r, PART_WAIT, PART_WAIT));

@@ -44,6 +44,9 @@ struct phrase limits_too(struct report *rep, const struct run_result *r, enum ca
 /** phrase_of_waiting - what the last rank was doing for most of the waiting; none without waiting. (waiting.c)  Test:
  *  tests/unit/test_gain.c */
 struct phrase phrase_of_waiting(const struct report *rep, const struct run_result *r);
+/** phrase_of_alone - for which share of a step, or of a run without steps, a rank works alone while the others wait.
+ *  whole_ns  a step, or the mean recorded time of a rank. (waiting.c)  Test: tests/unit/test_narrate.c */
+struct phrase phrase_of_alone(struct report *rep, const struct run_result *r, int64_t whole_ns);
 /** phrase_of_longer_phase - for a straggler, the phase in which it loses most. (waiting.c) */
 struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_result *r);
 

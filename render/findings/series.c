@@ -176,7 +176,8 @@ static struct phrase communication_headline(struct report *rep, const struct ser
     const struct run_result *r = run_of(rep, last);
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
     if (c->part == PART_WAIT && c->cls == CLASS_IMBALANCE && r->alone.has)
-        return PHRASE(SCALING_SERIAL, slot_count(r->alone.rank), slot_percent(now), slot_nodes(rep, last));
+        return PHRASE(SCALING_SERIAL, slot_count(r->alone.rank),
+                      slot_percent((double)r->alone.own_ns / (double)r->step.mean_ns), slot_nodes(rep, last));
     if (c->part == PART_WAIT)
         return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
     const char *what = say_capital(

@@ -9,6 +9,7 @@
 #include "render/findings/actions.h"
 #include "render/findings/claims.h"
 #include "render/findings/failed.h"
+#include "render/findings/run_said.h"
 #include "render/say/say.h"
 
 #include <string.h>
@@ -102,9 +103,8 @@ static struct phrase who_is_late(struct report *rep, const struct run_result *r,
     const char *names[MPI_LATE_NAMED];
     int other = the_other(r->run, l);
     struct slot share = slot_percent((double)l->waited_ns / (double)wall);
-    struct slot alone = slot_percent((double)r->alone.own_ns / (double)wall), late = slot_count(l->ranks[0]);
     if (r->alone.has)
-        return other >= 0 ? PHRASE(LATE_ALONE_OF_TWO, late, alone, slot_count(other)) : PHRASE(LATE_ALONE, late, alone);
+        return phrase_of_alone(rep, r, wall);
     if (l->n == 1)
         return other >= 0 ? PHRASE(LATE_OF_TWO, slot_count(other), slot_count(l->ranks[0]), share)
                           : PHRASE(LATE_ONE, slot_count(l->ranks[0]), share);

@@ -3,6 +3,7 @@
 
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
+#include "render/say/say.h"
 
 /* The time of a phase on the late rank, and its mean on the others. p NULL: of code outside of known phases */
 static void times_of(const struct run_result *r, const struct phase_result *p, int64_t *late, int64_t *others)
@@ -90,4 +91,21 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
     int is_host = largest == CAT_OTHER && r->run->n_traces && r->classes[CLASS_HOST].verdict == VERDICT_LIMITS;
     return (struct phrase){.id = is_host ? PHRASE_WAITED_FOR_HOST : doing[largest],
                            .slot = {slot_percent((double)r->wait_cause_ns[largest] / (double)wait)}};
+}
+
+/* The rank that is not `rank`, of two; else -1. */
+static int other_of_two(const struct run *a, int rank)
+{
+    return a->ranks_len != 2 ? -1 : a->ranks[a->ranks[0].rank == rank].rank;
+}
+
+struct phrase phrase_of_alone(struct report *rep, const struct run_result *r, int64_t whole_ns)
+{
+    int other = other_of_two(r->run, r->alone.rank);
+    const struct slot rank = slot_count(r->alone.rank),
+                      share = slot_percent((double)r->alone.own_ns / (double)whole_ns),
+                      of = slot_name(
+                          say_phrase(&rep->arena, r->has_steps ? &PHRASE(NAME_A_STEP) : &PHRASE(NAME_THE_TIME)));
+    return other >= 0 ? PHRASE(LATE_ALONE_OF_TWO, rank, share, of, slot_count(other))
+                      : PHRASE(LATE_ALONE, rank, share, of);
 }

@@ -277,6 +277,36 @@ static void test_serial_part(void **state)
     }
 }
 
+/* The share of a rank that works alone is that of its own work, with steps as without, and not the mean waiting. A
+ * series says the same. */
+static void test_serial_part_in_steps(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 3; n++) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+        f.runs[1] = made_run(n, 64);
+        for (int s = 0; s < 40; s++)
+            for (int k = 0; k < n; k++) {
+                int64_t compute = k == 1 ? 60000000 : 0;
+                const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = compute, [CAT_COMM] = 80000000 - compute};
+                made_step(f.runs[1], run_rank_at(f.runs[1], k), part);
+            }
+        tell(&f);
+        const struct said *said = &f.rep.runs[1].said;
+        assert_finds(said, n == 2 ? PHRASE_LATE_ALONE_OF_TWO : PHRASE_LATE_ALONE);
+        assert_int_equal(said->headline.slot[0].count, 1);
+        assert_int_equal(percent_of(&said->headline.slot[1]), 75);
+        assert_string_equal(said->headline.slot[2].name, "a step");
+        const struct slot *waiting = assert_supports(said, PHRASE_ALONE_CAUSES);
+        assert_int_equal(percent_of(&waiting[0]), n == 2 ? 38 : 50);
+        said = &f.rep.series[0].said;
+        assert_finds(said, PHRASE_SCALING_SERIAL);
+        assert_int_equal(percent_of(&said->headline.slot[1]), 75);
+        release(&f);
+    }
+}
+
 /* Without any named step it shows which rank the others wait for, and that is the claim. */
 static void test_mpi_without_steps(void **state)
 {
@@ -814,6 +844,7 @@ int main(void)
         cmocka_unit_test(test_late_in_files),
         cmocka_unit_test(test_transfer_before_late),
         cmocka_unit_test(test_serial_part),
+        cmocka_unit_test(test_serial_part_in_steps),
         cmocka_unit_test(test_mpi_without_steps),
         cmocka_unit_test(test_files_without_steps),
         cmocka_unit_test(test_share_with_and_without_waiting),

@@ -140,7 +140,10 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
     bool is_exchange = cls == CLASS_COMMUNICATION || cls == CLASS_IMBALANCE;
     if (!r->has_steps)
         return;
-    if (is_exchange && r->n_ranks > 1)
+    if (cls == CLASS_IMBALANCE && r->alone.has)
+        add_share(s, list, say_phrase(&s->arena, &PHRASE(KEY_ALONE, slot_count(r->alone.rank))),
+                  (double)r->alone.own_ns / (double)r->step.mean_ns, b, -1);
+    else if (is_exchange && r->n_ranks > 1)
         add_share(s, list,
                   say_phrase(&s->arena, cls == CLASS_IMBALANCE ? &PHRASE(KEY_WAITING) : &PHRASE(KEY_COMMUNICATION)),
                   exchange_ratio, b, b->exchange_ratio);
