@@ -1,6 +1,8 @@
 /* say.c - see say.h. */
 #include "render/say/say.h"
 
+#include "lib/base/fs.h"
+
 #include "render/say/facts.h"
 #include "render/say/format.h"
 #include "render/say/tables.h"
@@ -144,6 +146,22 @@ void say_put_clause(struct dcr_buf *out, const struct reason *why)
     say_fill(out, table[why->code].clause, table[why->code].slots, why->slot);
 }
 
+/* A value too small for its digits is printed as a limit: "< 0.1 %". Words of a limit before it are left out then:
+ * "at most < 0.1 %" becomes "less than 0.1 %". After "below" the sign is left out instead. */
+static void put_value(struct dcr_buf *out, struct fmt value)
+{
+    static const char *const limits[] = {"at most ", "up to ", "about "};
+    const char *text = value.text, *said = dcr_buf_text(out);
+    int is_small = strncmp(text, "< ", 2) == 0;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits && is_small; i++)
+        if (dcr_ends_with(said, limits[i])) {
+            out->len -= strlen(limits[i]);
+            dcr_buf_printf(out, "less than %s", text + 2);
+            return;
+        }
+    dcr_buf_puts(out, is_small && dcr_ends_with(said, "below ") ? text + 2 : text);
+}
+
 /* longest_ns: the longest time of the sentence, which decides the unit. */
 static void put_slot(struct dcr_buf *out, const struct slot *s, int64_t longest_ns)
 {
@@ -155,10 +173,10 @@ static void put_slot(struct dcr_buf *out, const struct slot *s, int64_t longest_
         dcr_buf_puts(out, fmt_count(s->count, s->noun).text);
         break;
     case SLOT_TIME:
-        dcr_buf_puts(out, fmt_time_beside(s->count, longest_ns).text);
+        put_value(out, fmt_time_beside(s->count, longest_ns));
         break;
     case SLOT_PERCENT:
-        dcr_buf_puts(out, fmt_percent(s->real).text);
+        put_value(out, fmt_percent(s->real));
         break;
     case SLOT_RATIO:
         dcr_buf_puts(out, fmt_ratio(s->real).text);

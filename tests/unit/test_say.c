@@ -57,6 +57,27 @@ static void test_kinds(void **state)
     dcr_buf_release(&b);
 }
 
+/* A value too small to print is a limit by itself, and the words of a limit before it are not said too. */
+static void test_small_values(void **state)
+{
+    (void)state;
+    static const struct slot_row small[] = {{SLOT_PERCENT, "a", NULL}, {SLOT_TIME, "t", NULL}, {SLOT_TIME, "of", NULL}};
+    static const char *const cases[][2] = {{"at most {a} of it", "at most 5.0 % of it"},
+                                           {"for at most {a} of it", "for less than 0.1 % of it"},
+                                           {"up to {a}", "less than 0.1 %"},
+                                           {"saves about {t} of {of}", "saves less than 0.01 ms of 80.0 ms"},
+                                           {"below {a}", "below 0.1 %"},
+                                           {"takes {a}, at most", "takes < 0.1 %, at most"},
+                                           {"{a}", "< 0.1 %"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct slot slots[SLOTS_MAX] = {slot_percent(i ? 0.0001 : 0.05), slot_time(100), slot_time(80000000)};
+        struct dcr_buf b = {0};
+        say_fill(&b, cases[i][0], small, slots);
+        assert_string_equal(dcr_buf_text(&b), cases[i][1]);
+        dcr_buf_release(&b);
+    }
+}
+
 static void test_reason(void **state)
 {
     (void)state;
@@ -333,13 +354,21 @@ static void test_phrasebook(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill),        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_reason),      cmocka_unit_test(test_reason_rows),
-        cmocka_unit_test(test_phrase_rows), cmocka_unit_test(test_phrases),
-        cmocka_unit_test(test_notes),       cmocka_unit_test(test_advice_rows),
-        cmocka_unit_test(test_times),       cmocka_unit_test(test_every_row_is_used),
-        cmocka_unit_test(test_phrasebook),  cmocka_unit_test(test_table_rows),
-        cmocka_unit_test(test_tables),      cmocka_unit_test(test_fact_rows),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_small_values),
+        cmocka_unit_test(test_reason),
+        cmocka_unit_test(test_reason_rows),
+        cmocka_unit_test(test_phrase_rows),
+        cmocka_unit_test(test_phrases),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_advice_rows),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_every_row_is_used),
+        cmocka_unit_test(test_phrasebook),
+        cmocka_unit_test(test_table_rows),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_fact_rows),
         cmocka_unit_test(test_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

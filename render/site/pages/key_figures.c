@@ -126,7 +126,7 @@ static void add_cores_awaited(struct site *s, json_t *list, double ratio, const 
                 ? FACT(KEY_CORES_AWAITED_GROWS, at, threshold, slot_name(b->before), slot_percent(b->awaited_ratio))
             : b->at ? FACT(KEY_CORES_AWAITED_ON, at, threshold)
                     : FACT(KEY_CORES_AWAITED, threshold),
-            site_text(s, "up to %s", fmt_percent(ratio).text));
+            say_phrase(&s->arena, &PHRASE(KEY_UP_TO, slot_percent(ratio))));
 }
 
 /* What limits, by the share that was judged; communication if nothing limits.
