@@ -202,6 +202,17 @@ static int has_equal_shares(const struct run_result *r)
            a->program.global_batch % r->n_ranks == 0;
 }
 
+/* Data that the late rank sends may arrive later, but a barrier sends none: calls that do not block help only with
+ * data.
+ */
+static enum advice for_serial_part(const struct run_result *r)
+{
+    const char *call = r->alone.call ? r->alone.call : most_waited_call(r->run, r->alone.rank);
+    return call && strcmp(call, "MPI_Barrier") == 0 ? ADVICE_ALONE_BARRIER
+           : r->has_steps                           ? ADVICE_ALONE
+                                                    : ADVICE_ALONE_MPI;
+}
+
 static enum advice for_imbalance(const struct run_result *r)
 {
     if (r->late_file_ns > 0)
@@ -209,7 +220,7 @@ static enum advice for_imbalance(const struct run_result *r)
     if (r->late_used_ratio > 0)
         return ADVICE_LATE_WAITS;
     if (r->alone.has)
-        return r->has_steps ? ADVICE_ALONE : ADVICE_ALONE_MPI;
+        return for_serial_part(r);
     if (!r->has_steps) /* late ranks in MPI calls of any program */
         return ADVICE_BALANCE_MPI;
     int is_on_one = machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES;

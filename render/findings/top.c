@@ -112,9 +112,10 @@ static const char *expected_of(struct report *rep, const struct claim *c)
         slot_name(r && c->cls == CLASS_COMMUNICATION ? exchange_of_gain(&rep->arena, r, c->gain_ns)
                                                      : class_words(c->cls, AS_TIME));
     const struct phrase said[] = {c->action.id == ADVICE_MORE_WORK_PER_RANK ? PHRASE(EXPECT_IDEAL, after, now, factor)
-                                  : c->action.id == ADVICE_ALONE ? PHRASE(EXPECT_SHARED_OUT, after, now, factor)
-                                  : c->cls == CLASS_IMBALANCE    ? PHRASE(EXPECT_BALANCED, after, now, factor)
-                                  : c->gain_basis == GAIN_BOUND  ? PHRASE(EXPECT_AT_BEST, after, now, factor)
+                                  : c->action.id == ADVICE_ALONE || c->action.id == ADVICE_ALONE_BARRIER
+                                      ? PHRASE(EXPECT_SHARED_OUT, after, now, factor)
+                                  : c->cls == CLASS_IMBALANCE   ? PHRASE(EXPECT_BALANCED, after, now, factor)
+                                  : c->gain_basis == GAIN_BOUND ? PHRASE(EXPECT_AT_BEST, after, now, factor)
                                   : (c->action.is_short_of_cores && c->cls != CLASS_DATA) ||
                                           c->cls == CLASS_COMPUTE /* compute cannot be removed completely */
                                       ? PHRASE(EXPECT_LESS, after, now, factor)

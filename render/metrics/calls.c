@@ -257,6 +257,27 @@ struct alone alone_in_calls(const struct thresholds *t, const struct run *a)
     return out;
 }
 
+const char *most_waited_call(const struct run *a, int late)
+{
+    const struct run_rank *of = NULL;
+    const char *name = NULL;
+    double most = 0;
+    for (int i = 0; i < a->ranks_len; i++)
+        of = a->ranks[i].rank == late ? &a->ranks[i] : of;
+    for (int c = 0; of && c < of->n_calls; c++) {
+        double wait = 0;
+        for (int i = 0; i < a->ranks_len; i++) {
+            const struct run_rank_call *k = call_named(&a->ranks[i], of->calls[c].name);
+            wait += k ? (double)k->ns - (double)of->calls[c].ns : 0;
+        }
+        if (wait > most) {
+            most = wait;
+            name = of->calls[c].name;
+        }
+    }
+    return name;
+}
+
 int64_t late_in_files(const struct thresholds *t, const struct run *a)
 {
     struct mpi_late l = mpi_late(t, a);

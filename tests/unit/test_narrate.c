@@ -255,24 +255,27 @@ static void test_transfer_before_late(void **state)
 }
 
 /* A rank that works before a collective while the others have no work there has a serial part. Equal
- * parts are no advice then. */
+ * parts are no advice then, and calls that do not block are none for a barrier. */
 static void test_serial_part(void **state)
 {
     (void)state;
-    for (int n = 2; n <= 3; n++) {
-        struct run_mpi_call calls[] = {{"MPI_Bcast", {9, 0, 8400000000, 0}}};
+    static const char *const names[] = {"MPI_Bcast", "MPI_Barrier"};
+    for (int i = 0; i < 4; i++) {
+        int n = 2 + i / 2, is_barrier = i % 2;
+        struct run_mpi_call calls[] = {{names[is_barrier], {9, 0, 8400000000, 0}}};
         struct fixture f = {.n = 1};
         struct run *a = f.runs[0] = n == 2 ? late_of_two(calls, 0) : late_of_three(calls);
         for (int k = 0; k < n; k++)
-            run_observe_before(a, &a->ranks[k],
-                               &(struct run_rank_call){"MPI_Bcast", 9, a->ranks[k].mpi_ns, k == 1 ? 3500000000 : 1000});
+            run_observe_before(
+                a, &a->ranks[k],
+                &(struct run_rank_call){names[is_barrier], 9, a->ranks[k].mpi_ns, k == 1 ? 3500000000 : 1000});
         tell(&f);
         const struct said *said = &f.rep.runs[0].said;
         assert_finds(said, n == 2 ? PHRASE_LATE_ALONE_OF_TWO : PHRASE_LATE_ALONE);
         assert_int_equal(said->headline.slot[0].count, 1);
         assert_true(said->headline.slot[1].real == 0.35);
-        assert_string_equal(assert_supports(said, PHRASE_ALONE_BEFORE)[1].name, "MPI_Bcast");
-        assert_int_equal(f.rep.claims[0].action.id, ADVICE_ALONE_MPI);
+        assert_string_equal(assert_supports(said, PHRASE_ALONE_BEFORE)[1].name, names[is_barrier]);
+        assert_int_equal(f.rep.claims[0].action.id, is_barrier ? ADVICE_ALONE_BARRIER : ADVICE_ALONE_MPI);
         release(&f);
     }
 }
@@ -292,7 +295,13 @@ static void test_serial_part_in_steps(void **state)
                 const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = compute, [CAT_COMM] = 80000000 - compute};
                 made_step(f.runs[1], run_rank_at(f.runs[1], k), part);
             }
+        for (int k = 0; k < n; k++)
+            run_observe_before(
+                f.runs[1], &f.runs[1]->ranks[k],
+                &(struct run_rank_call){n == 2 ? "MPI_Barrier" : "MPI_Bcast", 40, k == 1 ? 1000 : 800000, 0});
         tell(&f);
+        assert_int_equal(f.rep.claims[f.rep.runs[1].claims[0]].action.id, n == 2 ? ADVICE_ALONE_BARRIER : ADVICE_ALONE);
+        assert_contains(f.rep.first_action, "With the serial part spread over all ranks");
         const struct said *said = &f.rep.runs[1].said;
         assert_finds(said, n == 2 ? PHRASE_LATE_ALONE_OF_TWO : PHRASE_LATE_ALONE);
         assert_int_equal(said->headline.slot[0].count, 1);
