@@ -4,6 +4,7 @@
 #include "render/metrics/cores.h"
 #include "render/metrics/series/series.h"
 #include "render/findings/claims.h"
+#include "render/findings/exchange.h"
 #include "render/findings/narrate.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
@@ -125,19 +126,31 @@ static void say_ahead(struct report *rep, struct series *s)
                           slot_factor(e->speedup), slot_name(range)));
 }
 
+/* Does it matter that the network was not measured alone? Without that, limiting all-reduces cannot be told from slow
+ * links. */
+static int is_network_missed(const struct report *rep, const struct series *s)
+{
+    const struct run_result *r = &rep->runs[s->points[s->n_points - 1].runs[0]];
+    const enum exchange most = exchange_of(r).kind;
+    return s->all_reduce.why.code == REASON_REDUCE_NOT_CALIBRATED &&
+           r->classes[CLASS_COMMUNICATION].verdict == VERDICT_LIMITS &&
+           (most == EXCHANGE_ALL_REDUCE || most == EXCHANGE_UNKNOWN);
+}
+
 /* What could not be judged, one sentence for each mark. Causes that do not apply are not listed. */
 static void say_not_judged(struct report *rep, struct series *s)
 {
     const struct reason none = {0};
+    const int is_uncalibrated = s->all_reduce.why.code == REASON_REDUCE_NOT_CALIBRATED;
     const struct {
         const char *what;
         const struct reason *why;
     } all[] = {{"speed-up", &s->speedup_why},
                {say_phrase(&rep->arena, &PHRASE(NAME_LOSSES)), &s->losses_why},
                {say_phrase(&rep->arena, &PHRASE(NAME_AHEAD)), s->n_ahead ? &none : &s->extrapolation_why},
-               {"all-reduces", &s->all_reduce.why},
+               {"all-reduces", s->is_of_runs || is_uncalibrated ? &none : &s->all_reduce.why},
                {say_phrase(&rep->arena, &PHRASE(NAME_REDUCES_ON_MORE, slot_name(counted_word(rep->unit)))),
-                s->all_reduce.n_ahead ? &none : &s->all_reduce.ahead_why}};
+                s->is_of_runs || s->all_reduce.n_ahead ? &none : &s->all_reduce.ahead_why}};
     enum { N_ALL = sizeof all / sizeof *all };
     int is_said[N_ALL] = {0}, n_said = 0;
     for (int i = 0; i < N_ALL; i++) {
@@ -152,6 +165,8 @@ static void say_not_judged(struct report *rep, struct series *s)
         if (n)
             add(s->not_judged, n_said++ ? PHRASE(NOT_JUDGED_EITHER, what, why) : PHRASE(NOT_JUDGED, what, why));
     }
+    if (is_network_missed(rep, s))
+        add(s->not_judged, PHRASE(REDUCE_TO_JUDGE));
 }
 
 void series_scaling_texts(struct report *rep, struct series *s)

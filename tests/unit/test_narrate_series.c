@@ -182,7 +182,28 @@ static void test_series_of_whole_runs(void **state)
             if (i)
                 assert_int_equal(lost[1].count, 900000000);
             assert_supports(&s->said, PHRASE_RUN_ASSUMED);
+            assert_lacks(s->not_judged_text, "all-reduces");
         }
+        release(&f);
+    }
+}
+
+/* The all-reduces of a step are compared with the network alone only where they limit, and whole runs have none. */
+static void test_network_not_measured(void **state)
+{
+    (void)state;
+    for (int is_limit = 0; is_limit < 2; is_limit++) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(2, 64, 40, 40000000, 1000000, 0, 0);
+        f.runs[1] = made_even_run(4, 64, 40, 20000000, is_limit ? 30000000 : 1000000, 0, 0);
+        tell(&f);
+        const struct series *s = &f.rep.series[0];
+        assert_int_equal(s->all_reduce.why.code, REASON_REDUCE_NOT_CALIBRATED);
+        assert_lacks(s->not_judged_text, "usable calibration");
+        if (is_limit)
+            assert_says(s->not_judged, SERIES_SAID_MAX, PHRASE_REDUCE_TO_JUDGE);
+        else
+            assert_lacks(s->not_judged_text, "all-reduces");
         release(&f);
     }
 }
@@ -242,13 +263,10 @@ static void test_series_of_failed_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_rank_limits_scaling),
-        cmocka_unit_test(test_slow_rank_of_two),
-        cmocka_unit_test(test_stops_before_the_cores_run_out),
-        cmocka_unit_test(test_one_rank_does_not_communicate),
-        cmocka_unit_test(test_series_without_steps),
-        cmocka_unit_test(test_series_of_whole_runs),
-        cmocka_unit_test(test_series_over_ranks),
+        cmocka_unit_test(test_slow_rank_limits_scaling),       cmocka_unit_test(test_slow_rank_of_two),
+        cmocka_unit_test(test_stops_before_the_cores_run_out), cmocka_unit_test(test_one_rank_does_not_communicate),
+        cmocka_unit_test(test_series_without_steps),           cmocka_unit_test(test_series_of_whole_runs),
+        cmocka_unit_test(test_network_not_measured),           cmocka_unit_test(test_series_over_ranks),
         cmocka_unit_test(test_series_of_failed_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
