@@ -130,7 +130,7 @@ static struct phrase too_few_cores(const struct run_result *r, enum cause_class 
 static enum advice for_own_threads(const struct run_result *r)
 {
     if (!run_is_torch_on_hosts(r->run) || r->classes[CLASS_COMMUNICATION].verdict != VERDICT_LIMITS)
-        return ADVICE_CORE_FOR_HELPERS;
+        return r->loading.workers_cores > 0 ? ADVICE_CORE_FOR_WORKERS : ADVICE_CORE_FOR_HELPERS;
     for (int i = 0; i < r->run->ranks_len; i++)
         if (r->run->ranks[i].most_processes != 1)
             return ADVICE_CORE_FOR_HELPERS;
@@ -244,6 +244,7 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
         both = r->loading.is_waiting                                                  ? ADVICE_DATA_WAITS
                : r->shared.own[0].id && r->shared.is_each_other && !has_idle_cores(r) ? ADVICE_DATA_WITHOUT_CORES
+               : r->loading.workers_cores > 0                                         ? ADVICE_DATA_COMPUTES
                : run_is_torch_on_hosts(r->run)                                        ? ADVICE_DATA_OF_HOST
                                                                                       : both;
         break;

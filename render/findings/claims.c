@@ -209,6 +209,8 @@ static void say_limits(struct report *rep, struct run_result *r, const struct cl
     r->said = first->said;
     if (next)
         said_some(&r->said, said_other_cause(r, next));
+    if (r->loading.workers_cores > 0 && next && next->cls == CLASS_DATA)
+        said_some(&r->said, phrase_of_loading(r));
     if (first->cls == CLASS_SHARED && r->n_claims > 1)
         said_why(&r->said, &rep->claims[r->claims[1]].said);
 }

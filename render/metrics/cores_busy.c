@@ -398,7 +398,7 @@ struct loading loading_of(const struct report *rep, const struct run_result *r, 
 {
     struct loading l = {0};
     const struct thresholds *t = &rep->thresholds;
-    double ready = 0, of_steps = 0, each = 0;
+    double ready = 0, of_steps = 0, each = 0, workers = 0;
     if (!r->has_steps || ns <= 0 || r->n_rank_results != r->run->ranks_len || is_held_back(r))
         return l;
     for (int i = 0; i < r->n_rank_results; i++) {
@@ -410,12 +410,16 @@ struct loading loading_of(const struct report *rep, const struct run_result *r, 
         ready += here / r->n_rank_results;
         of_steps += w.of_steps / r->n_rank_results;
         each = w.each < 0 || each < 0 ? -1 : fmax(each, w.each);
+        workers += w.each * (k->most_processes - 1) / r->n_rank_results;
     }
     l.used_ratio = ready * (double)r->step.mean_ns / (double)ns;
     l.is_waiting = l.used_ratio < t->processor_used;
-    if (!l.is_waiting && may_have_workers && each >= 0 && each < t->processor_used &&
-        waits_for_workers(r, ns, of_steps) > t->data_limits * (double)r->step.mean_ns)
-        l = (struct loading){.is_waiting = 1, .is_of_workers = 1, .used_ratio = each};
+    if (l.is_waiting || !may_have_workers || each < 0 ||
+        waits_for_workers(r, ns, of_steps) <= t->data_limits * (double)r->step.mean_ns)
+        return l;
+    if (each < t->processor_used)
+        return (struct loading){.is_waiting = 1, .is_of_workers = 1, .used_ratio = each};
+    l.workers_cores = workers;
     return l;
 }
 

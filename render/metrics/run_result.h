@@ -255,7 +255,9 @@ struct loading {
                           over step time; of the rank where it is largest */
     double
         used_ratio; /* else: processor time of all processes of the ranks, and waiting for a core, over loading time */
-    int64_t n_workers; /* of each rank, that load beside the rest of a step as fast as it goes; 0 = not known */
+    double workers_cores; /* of a mean rank: cores' worth of time in which its loader's workers ran or waited for a
+                             core; 0 = they mostly wait, or that is not known */
+    int64_t n_workers;    /* of each rank, that load beside the rest of a step as fast as it goes; 0 = not known */
 };
 
 struct straggler {

@@ -537,6 +537,10 @@ static void test_loaders_sleep(void **state)
         const struct run_result *q = &rep.runs[0];
         assert_int_equal(q->loading.is_waiting, c[t].is_waiting);
         assert_int_equal(q->loading.is_of_workers, c[t].is_waiting);
+        int computes = c[t].n_processes == 3; /* 1.6 cores for 2 workers */
+        assert_true(fabs(q->loading.workers_cores - (computes ? 1.6 : 0)) < 0.05);
+        assert_int_equal(action_for(&rep, q, CLASS_DATA).id == ADVICE_DATA_COMPUTES, computes);
+        assert_int_equal(strstr(q->classes[CLASS_DATA].text, "The data set's own code computes") != NULL, computes);
         assert_int_equal(action_for(&rep, q, CLASS_DATA).id == ADVICE_DATA_WAITS, c[t].is_waiting);
         if (c[t].is_waiting)
             assert_string_equal(

@@ -30,7 +30,7 @@ void rules(struct report *rep);
  *  source   docs/metrics.md#intervals. Test: tests/unit/test_intervals.c */
 void cause_intervals(struct run_result *r);
 
-/** phrase_of_loading - how little loading uses the cores; none if it does not wait. */
+/** phrase_of_loading - how little loading uses the cores, or how much its workers do; none if neither is known. */
 struct phrase phrase_of_loading(const struct run_result *r);
 
 /** rule_communication - is it transfer, or waiting for a rank that comes last? Both classes. (rules_communication.c)
