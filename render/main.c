@@ -189,10 +189,10 @@ static void say_passed(const struct options *o, const struct evidence *e)
 {
     if (o->is_quiet || !e->n_passed)
         return;
-    char more[40] = "";
+    char more[40] = " is";
     if (e->n_passed > 1)
-        snprintf(more, sizeof more, " and %zu more", e->n_passed - 1);
-    dcr_say("dcreport", "passed over '%.200s'%s: of no kind that dcreport reads; see `man dcreport` for the kinds",
+        snprintf(more, sizeof more, " and %zu more are", e->n_passed - 1);
+    dcr_say("dcreport", "'%.200s'%s left out: no archive of a run and no file of a known tool; see `man dcreport`",
             e->passed, more);
 }
 

@@ -63,22 +63,24 @@ static int told_status(const struct pack *p, int rank)
     if (len < 0)
         return 0;
     target[len] = '\0';
-    long status = strtol(target, NULL, 10);
-    return status > -NSIG && status < 256 ? (int)status : 0;
+    char *end;
+    long status = strtol(target, &end, 10);
+    return end != target && !*end && status > -NSIG && status < 256 ? (int)status : 0;
 }
 
 static void put_status(const struct pack *p, const struct pack_rank *r, json_t *o)
 {
-    int told = p->launcher ? told_status(p, r->rank) : 0, is_well = pack_json_int(p->launcher, "exit_status", -1) == 0;
-    if (is_well || told > 0)
-        json_object_set_new(o, "exit_status", json_integer(is_well ? 0 : told));
+    int told = p->launcher ? told_status(p, r->rank) : 0;
+    int is_known = told || pack_json_int(p->launcher, "exit_status", -1) == 0;
+    if (is_known && told >= 0)
+        json_object_set_new(o, "exit_status", json_integer(told));
     else
         meta_missing(o, "exit_status",
                      told          ? "ended by a signal"
                      : p->launcher ? "the collector ran in front of the launcher and saw only its status"
                                    : "no collector was at this rank's side");
-    if (is_well || told)
-        json_object_set_new(o, "signal", json_integer(is_well || told > 0 ? 0 : -told));
+    if (is_known)
+        json_object_set_new(o, "signal", json_integer(told < 0 ? -told : 0));
 }
 
 /* Makes records for ranks below a collector that ran in front of mpirun, because they have none. */

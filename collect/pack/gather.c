@@ -75,7 +75,7 @@ static int is_foreign(const struct pack *p, const char *name)
            strcmp(name, DCR_CALIBRATION) != 0 && !begins(name, DRAIN_LEFT_PREFIX) && !dcr_ends_with(name, ".partial");
 }
 
-/* A link only tells something, and is no file. */
+/* Such a link holds a fact for describe.c. It is not packed. */
 static int is_link_of_rank(const char *name)
 {
     return begins(name, DCR_RANK_LINK) || begins(name, SPOOL_END_LINK);

@@ -65,22 +65,31 @@ static void judge_launcher(struct pack *p)
     if (is_launcher)
         snprintf(who, sizeof who, "the launcher %.30s", dcr_last_part(first));
     for (size_t i = 0; i < p->n_ranks; i++)
-        n_started += !is_of_launcher(p, p->ranks[i].record);
+        n_started += p->ranks[i].first_trace || !is_of_launcher(p, p->ranks[i].record);
     int has_failed = judge_record(p, p->launcher, who, !is_launcher || n_started);
     p->has_no_rank = has_failed && is_launcher && !n_started;
     if (p->has_no_rank)
         pack_reason(p, "no rank was recorded, so the program may not have started");
 }
 
-/* A rank that the program itself saw fail comes first, because the program ended for it. */
-static void judge_ranks_below(struct pack *p)
+static int judge_rank(struct pack *p, const struct pack_rank *r)
 {
-    for (size_t i = 0; i < p->n_ranks && !*pack_json_text(p->launcher, "told_to_end"); i++) {
-        char who[32];
-        snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
+    char who[32];
+    snprintf(who, sizeof who, "rank %d", r->rank);
+    return judge_record(p, r->record, who, 1);
+}
+
+/* The program may have seen a rank fail and ended for it. That is no reason if the program itself ended well, or if
+ * somebody ended it with all of its ranks. returns the number of ranks that are named */
+static int judge_ranks_below(struct pack *p)
+{
+    int n_bad = 0;
+    if (pack_json_int(p->launcher, "exit_status", -1) == 0 || *pack_json_text(p->launcher, "told_to_end"))
+        return 0;
+    for (size_t i = 0; i < p->n_ranks && n_bad < MAX_RANK_REASONS; i++)
         if (!is_of_launcher(p, p->ranks[i].record))
-            (void)judge_record(p, p->ranks[i].record, who, 1);
-    }
+            n_bad += judge_rank(p, &p->ranks[i]);
+    return n_bad;
 }
 
 /* Only the collector counts events of processes that got no trace. */
@@ -159,14 +168,12 @@ void pack_judge(struct pack *p)
     int n_bad = 0;
     json_int_t world = 0;
     if (p->launcher) {
-        judge_ranks_below(p);
+        n_bad = judge_ranks_below(p);
         judge_launcher(p);
     }
     judge_losses(p, p->launcher);
     for (size_t i = 0; i < p->n_ranks; i++) {
         const json_t *record = p->ranks[i].record;
-        char who[32];
-        snprintf(who, sizeof who, "rank %d", p->ranks[i].rank);
         if (!is_of_launcher(p, record))
             judge_losses(p, record);
         if (pack_json_int(record, "world_size", 0) > world)
@@ -174,7 +181,7 @@ void pack_judge(struct pack *p)
         if (p->launcher || !*pack_json_text(record, "state"))
             continue;
         if (n_bad < MAX_RANK_REASONS)
-            n_bad += judge_record(p, record, who, 1);
+            n_bad += judge_rank(p, &p->ranks[i]);
     }
     if (n_bad == MAX_RANK_REASONS)
         pack_reason(p, "further ranks may have failed too");

@@ -407,19 +407,24 @@ def has_launcher():
 def tell_rank(rank):
     """Tells the rank to the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
     put_link(f"rank-of-{os.getpid()}", str(rank))
+    forget_link(f"end-of-rank{rank}")  # of an earlier process with this rank
 
 
 def tell_end(pid, status):
     """Tells pack how the rank of another process ended (SPOOL_END_LINK of collect/record/spool_layout.h)."""
-    rank = os.readlink(os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{pid}"))
+    rank = int(os.readlink(os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{pid}")))
     put_link(f"end-of-rank{rank}", str(status))
 
 
-def put_link(name, text):
+def forget_link(name):
     link = os.path.join(os.environ["DCC_SPOOL"], name)
     if os.path.lexists(link):
-        os.unlink(link)  # of an earlier process
-    os.symlink(text, link)
+        os.unlink(link)
+
+
+def put_link(name, text):
+    forget_link(name)  # of an earlier process
+    os.symlink(text, os.path.join(os.environ["DCC_SPOOL"], name))
 
 
 def bytes_of(tensor=None, *_, **__):

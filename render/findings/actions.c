@@ -202,12 +202,11 @@ static int has_equal_shares(const struct run_result *r)
            a->program.global_batch % r->n_ranks == 0;
 }
 
-/* Data that the late rank sends may arrive later, but a barrier sends none: calls that do not block help only with
- * data.
- */
+/* A barrier sends no data that could arrive later, so a call that does not block does not replace it. */
 static enum advice for_serial_part(const struct run_result *r)
 {
-    const char *call = r->alone.call ? r->alone.call : most_waited_call(r->run, r->alone.rank);
+    const char *call =
+        r->alone.call ? r->alone.call : most_waited_call(r->run, r->alone.rank, r->has_steps ? r->step.n : 1);
     return call && strcmp(call, "MPI_Barrier") == 0 ? ADVICE_ALONE_BARRIER
            : r->has_steps                           ? ADVICE_ALONE
                                                     : ADVICE_ALONE_MPI;

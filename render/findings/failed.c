@@ -157,10 +157,12 @@ struct stepless_advice advise_failed(struct report *rep, const struct run_result
         out.result = memory_held(a, &f);
     } else if (by == SIGSEGV || by == SIGBUS || by == SIGABRT || by == SIGFPE || by == SIGILL) {
         out.first = ADVISE(READ_CORE_FILE, who);
-    } else if (f.is.status == 127 || run_has_no_rank(a)) {
-        out.first = ADVISE(CHECK_COMMAND, host);
     } else if (f.is.status == 126) {
         out.first = ADVISE(CHECK_PERMISSION, host);
+    } else if (f.is.status == 127) {
+        out.first = ADVISE(CHECK_COMMAND, host);
+    } else if (run_has_no_rank(a)) {
+        out.first = ADVISE(READ_LAUNCHER, slot_name(who_ended(rep, a, &f.is)));
     }
     return out;
 }

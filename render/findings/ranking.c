@@ -228,7 +228,7 @@ void ranking_say(struct report *rep)
     int n = 0;
     for (int i = 0; i < RANKING_MAX; i++) {
         int most = most_of(rep, rows[i].value);
-        /* one run is the first of none */
+        /* "most" needs two runs to compare */
         if (n_known(rep, rows[i].value) < 2 || rows[i].value(rep, &rep->runs[most]) <= rep->thresholds.loss_matters)
             continue;
         const struct run_result *r = &rep->runs[most];

@@ -25,8 +25,8 @@ struct phrase ranking_doubt(const struct report *rep);
  *  three runs the others have a sentence each too.
  *  r  the leading run. Test: tests/unit/test_narrate_runs.c */
 struct said ranking_said(struct report *rep, const struct run_result *r);
-/** ranking_say - rep->ranking: the runs with the most idle GPU, communication and data loading, of those that are known
- * of two runs or more. */
+/** ranking_say - rep->ranking: the runs with the most idle GPU, communication and data loading, if two runs or
+ *  more have the value. */
 void ranking_say(struct report *rep);
 /** ranking_gain_text - "up to 4.06x", "about 2.80x, low confidence": how much faster a run would be without its
  *  costliest cause; "" if unknown, or known for one step only. */

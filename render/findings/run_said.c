@@ -133,7 +133,7 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
     if (file)
         said_some(s, PHRASE(STRAGGLER_OF_FILE, slot_percent(w->wait_ratio), slot_name(file)));
     else if (r->alone.has)
-        said_some(s, PHRASE(ALONE_CAUSES, slot_share(r, wait), slot_count(w->rank), slot_percent(w->wait_ratio)));
+        said_some(s, PHRASE(ALONE_CAUSES, slot_count(w->rank), slot_percent(w->wait_ratio), slot_share(r, wait)));
     else if (w->has && !w->is_mostly_last)
         said_some(s, PHRASE(STRAGGLER_CAUSES, slot_count(w->rank), slot_percent(w->wait_ratio)));
     else if (w->has)

@@ -47,6 +47,8 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
 /** phrase_of_alone - for which share of a step, or of a run without steps, a rank works alone while the others wait.
  *  whole_ns  a step, or the mean recorded time of a rank. (waiting.c)  Test: tests/unit/test_narrate.c */
 struct phrase phrase_of_alone(struct report *rep, const struct run_result *r, int64_t whole_ns);
+/** other_of_two - the rank that is not `rank`, if the run has two; else -1. (waiting.c) */
+int other_of_two(const struct run *a, int rank);
 /** phrase_of_longer_phase - for a straggler, the phase in which it loses most. (waiting.c) */
 struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_result *r);
 

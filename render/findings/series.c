@@ -183,7 +183,7 @@ static struct phrase communication_headline(struct report *rep, const struct ser
     const char *what = say_capital(
         &rep->arena, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
     const double least = 0.001; /* less is not worth a comparison */
-    return now > then && then > least && can_exchange(before)
+    return now > then && then > least && can_exchange(rep, before)
                ? PHRASE(SCALING_COMMUNICATION_GROWS, slot_name(what), slot_percent(now), slot_nodes(rep, last),
                         slot_percent(then), slot_nodes(rep, before))
                : PHRASE(SCALING_COMMUNICATION, slot_name(what), slot_percent(now), slot_nodes(rep, last));

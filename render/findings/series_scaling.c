@@ -97,12 +97,12 @@ static void say_trend(const struct report *rep, struct series *s)
     add(s->beyond, is_printed_alike(compute)
                        ? PHRASE(COMPUTE_STAYED, from, to, slot_time(compute[1]))
                        : PHRASE(COMPUTE_WENT, from, to, slot_time(compute[0]), slot_time(compute[1])));
-    if (comm[1] <= 0)
+    if (comm[1] <= 0 || !can_exchange(rep, a))
         return;
     add(s->beyond, is_printed_alike(comm) ? PHRASE(COMMUNICATION_STAYED, slot_time(comm[1]))
                                           : PHRASE(COMMUNICATION_WENT, slot_time(comm[0]), slot_time(comm[1])));
     if (s->n_ahead || doubtful_run(rep, a) || doubtful_run(rep, b) || s->kind != SCALING_STRONG || compute[0] <= 0 ||
-        comm[0] <= 0 || !can_exchange(a))
+        comm[0] <= 0)
         return;
     const struct slot last = slot_nodes(rep, b->n_nodes), unit = slot_name(counted_word(rep->unit));
     add(s->beyond, (double)comm[1] / (double)comm[0] > (double)compute[1] / (double)compute[0]

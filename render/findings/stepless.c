@@ -64,19 +64,6 @@ static int64_t mpi_of(const struct run *a, int rank)
     return 0;
 }
 
-/* The rank that is not late, if there is only one; else -1. */
-static int the_other(const struct run *a, const struct mpi_late *l)
-{
-    for (int i = 0; i < a->ranks_len && a->ranks_len - l->n == 1; i++) {
-        int is_late = 0;
-        for (int k = 0; k < l->n; k++)
-            is_late |= l->ranks[k] == a->ranks[i].rank;
-        if (!is_late)
-            return a->ranks[i].rank;
-    }
-    return -1;
-}
-
 /* A claim about a run without steps. */
 static struct claim *add_claim(struct report *rep, struct run_result *r, enum cause_class cls, const char *anchor,
                                const struct said *said)
@@ -101,7 +88,7 @@ static struct claim *add_claim(struct report *rep, struct run_result *r, enum ca
 static struct phrase who_is_late(struct report *rep, const struct run_result *r, const struct mpi_late *l, int64_t wall)
 {
     const char *names[MPI_LATE_NAMED];
-    int other = the_other(r->run, l);
+    int other = l->n == 1 ? other_of_two(r->run, l->ranks[0]) : -1;
     struct slot share = slot_percent((double)l->waited_ns / (double)wall);
     if (r->alone.has)
         return phrase_of_alone(rep, r, wall);

@@ -78,12 +78,16 @@ static int is_same_advice(const struct claim *a, const struct claim *b)
     return a->action.id == b->action.id;
 }
 
-/* The stated gain is an upper bound, or that of removing all communication. Most advice saves a part of it, but using
- * one rank removes all, looking removes none, and measuring again on idle cores changes nothing in the program. */
-static int is_part_of_gain(const struct claim *c)
+/* The stated gain is an upper bound, or that of removing all communication. Looking and measuring again save nothing,
+ * so nothing is said of them. r: NULL = not known */
+static struct phrase less_than_gain(const struct claim *c, const struct run_result *r)
 {
-    int is_most = c->cls == CLASS_COMMUNICATION || c->gain_basis == GAIN_BOUND;
-    return is_most && c->action.id != ADVICE_NO_COLLECTIVES && !c->is_measuring && !is_advice_to_look(c);
+    if (c->is_measuring || is_advice_to_look(c))
+        return PHRASE(NONE);
+    if (c->gain_basis == GAIN_BOUND) /* a known number of workers hides all loading */
+        return r && c->cls == CLASS_DATA && r->loading.n_workers > 0 ? PHRASE(NONE) : PHRASE(EXPECT_PERHAPS_LESS);
+    /* using one rank removes all communication */
+    return c->cls == CLASS_COMMUNICATION && c->action.id != ADVICE_NO_COLLECTIVES ? PHRASE(EXPECT_PART) : PHRASE(NONE);
 }
 
 /* The run whose gain is stated: for a series the one that its finding is about. */
@@ -121,7 +125,7 @@ static const char *expected_of(struct report *rep, const struct claim *c)
                                       ? PHRASE(EXPECT_LESS, after, now, factor)
                                       : *cause.name ? PHRASE(EXPECT_WITHOUT, cause, after, now, factor)
                                                     : PHRASE(EXPECT_ABOUT, after, now, factor),
-                                  is_part_of_gain(c) ? PHRASE(EXPECT_PART) : PHRASE(NONE)};
+                                  less_than_gain(c, r)};
     return say_phrases(&rep->arena, said, 2);
 }
 

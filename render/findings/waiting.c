@@ -93,8 +93,7 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
                            .slot = {slot_percent((double)r->wait_cause_ns[largest] / (double)wait)}};
 }
 
-/* The rank that is not `rank`, of two; else -1. */
-static int other_of_two(const struct run *a, int rank)
+int other_of_two(const struct run *a, int rank)
 {
     return a->ranks_len != 2 ? -1 : a->ranks[a->ranks[0].rank == rank].rank;
 }

@@ -257,7 +257,7 @@ struct alone alone_in_calls(const struct thresholds *t, const struct run *a)
     return out;
 }
 
-const char *most_waited_call(const struct run *a, int late)
+const char *most_waited_call(const struct run *a, int late, int64_t least_calls)
 {
     const struct run_rank *of = NULL;
     const char *name = NULL;
@@ -266,6 +266,8 @@ const char *most_waited_call(const struct run *a, int late)
         of = a->ranks[i].rank == late ? &a->ranks[i] : of;
     for (int c = 0; of && c < of->n_calls; c++) {
         double wait = 0;
+        if (of->calls[c].n < (uint64_t)least_calls)
+            continue;
         for (int i = 0; i < a->ranks_len; i++) {
             const struct run_rank_call *k = call_named(&a->ranks[i], of->calls[c].name);
             wait += k ? (double)k->ns - (double)of->calls[c].ns : 0;

@@ -8,6 +8,10 @@
  *  communication that is waiting for them is unknown. Test: tests/unit/test_narrate.c */
 int is_one_of_many(const struct run_result *r);
 
+/** can_exchange - has a point other ranks to exchange with? A collective of one rank with itself takes time, but it is
+ *  no communication that other points could add to. Test: tests/unit/test_narrate_series.c */
+int can_exchange(const struct report *rep, const struct series_point *p);
+
 /** is_part_known - does the run have a value for this part? Not if the part was not recorded: then its class is n/a. A
  *  single rank has no communication, which counts as known. The trace of one rank of many does not tell waiting from
  *  transfer: then PART_TRANSFER holds all its exposed communication, under another name (run_part_name). After rules.

@@ -114,12 +114,6 @@ struct series_point {
     struct point_counters counters;
 };
 
-/* A collective of one rank with itself takes time, but it is no communication that other points could add to. */
-static inline int can_exchange(const struct series_point *p)
-{
-    return p->n_ranks != 1;
-}
-
 /* The classes of a loss: the parts, with the waiting given to what the last rank was doing. Sums to the loss. X(id,
  * key) */
 #define LOSS_CLASSES(X)                    \

@@ -216,7 +216,7 @@ struct run_file {
 };
 /** run_ended_badly - did a collector see that one of its processes failed or was told to end? */
 int run_ended_badly(const struct run *a);
-/** run_has_no_rank - the one rank of such an archive is the launcher. */
+/** run_has_no_rank - did its launcher fail before a rank was seen? The archive's one rank is then the launcher. */
 int run_has_no_rank(const struct run *a);
 /** run_failed - did a collector see it end badly, and is there no epoch, no step in the program's own summary and no
  *  trace of another tool? Ranges may still name its steps. Test: tests/unit/test_failed.c */

@@ -116,18 +116,16 @@ static int is_run_folder(char *const *names, size_t n)
     return 0;
 }
 
-static int is_report(char *const *names, size_t n)
+static int is_report(struct inputs *x, const char *dir)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], REPORT_MARK) == 0)
-            return 1;
-    return 0;
+    struct stat st;
+    return lstat(joined(x, dir, REPORT_MARK), &st) == 0 && S_ISREG(st.st_mode);
 }
 
 struct search {
     struct inputs *x;
-    size_t n_files;
-    struct known_file *known; /* kinds of files outside of run folders, in the order of the input's names */
+    size_t n_files, n_reports; /* reports of an earlier call are passed over */
+    struct known_file *known;  /* kinds of files outside of run folders, in the order of the input's names */
     size_t n_known, known_cap;
     int is_loose; /* the folder itself is not of a run */
     struct dcr_err *err;
@@ -154,13 +152,13 @@ static int search(struct search *s, const char *dir, size_t input, const char *i
     char **names;
     size_t n;
     struct stat st;
+    if (depth > 0 && is_report(s->x, dir)) {
+        s->n_reports++;
+        return 0;
+    }
     int rc = dcr_list_dir(dir, &names, &n, s->err);
     if (rc)
         return rc;
-    if (depth > 0 && is_report(names, n)) { /* made by an earlier call, from the files beside it */
-        dcr_free_names(names, n);
-        return 0;
-    }
     if (depth == 0)
         s->is_loose = !is_run_folder(names, n);
     if (depth > 0 && !is_own_run && is_run_folder(names, n)) {
@@ -211,8 +209,7 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     struct search s = {.x = x, .err = err};
     size_t first = x->n;
     char *root = trimmed(x, path);
-    struct stat st;
-    if (lstat(joined(x, root, REPORT_MARK), &st) == 0 && S_ISREG(st.st_mode))
+    if (is_report(x, root))
         return dcr_err_set(err, DCR_FAIL, "'%s' is a report made by dcreport; give the archives from which it was made",
                            root);
     add_input(x, root, root);
@@ -224,7 +221,11 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     for (size_t i = first; i < x->n; i++)
         x->list[i].is_found = 1;
     if (!rc && s.n_files == 0)
-        rc = dcr_err_set(err, DCR_FAIL, "'%s' is empty; " DCR_NAME_A_FOLDER, root);
+        rc = s.n_reports
+                 ? dcr_err_set(err, DCR_FAIL,
+                               "'%s' holds only a report made by dcreport; give the archives from which it was made",
+                               root)
+                 : dcr_err_set(err, DCR_FAIL, "'%s' is empty; " DCR_NAME_A_FOLDER, root);
     if (!rc)
         drop_empty(x, first); /* all of its files went into separate runs */
     return rc;

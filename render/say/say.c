@@ -2,7 +2,6 @@
 #include "render/say/say.h"
 
 #include "lib/base/fs.h"
-
 #include "render/say/facts.h"
 #include "render/say/format.h"
 #include "render/say/tables.h"

@@ -132,7 +132,7 @@ echo "5 nodes" > "$TMP/beside/note.txt"
 echo "old" > "$TMP/beside/plan.md"
 "$report" "$TMP/beside" -o "$TMP/beside/site" > /dev/null 2> "$TMP/err"
 check "other files are named in one line, and the earlier report is none of them" test "$(cat "$TMP/err")" = \
-    "dcreport: passed over 'note.txt' and 1 more: of no kind that dcreport reads. See \`man dcreport\` for the kinds."
+    "dcreport: 'note.txt' and 1 more are left out: no archive of a run and no file of a known tool. See \`man dcreport\`."
 rm -r "$TMP/beside"
 echo mine > "$TMP/kept-file"
 refused "an output folder that is a file" "kept-file" "$TMP/1.tar" -o "$TMP/kept-file"

@@ -54,7 +54,7 @@ static struct reason why_no_loading(const struct run_result *r)
 struct phrase phrase_of_loading(const struct run_result *r)
 {
     const struct slot used = slot_percent(r->loading.used_ratio);
-    return r->loading.workers_cores > 0 ? PHRASE(LOADING_WORKERS_COMPUTE, slot_percent(r->loading.workers_cores))
+    return r->loading.workers_cores > 0 ? PHRASE(LOADING_WORKERS_COMPUTE, slot_number(r->loading.workers_cores))
            : !r->loading.is_waiting     ? PHRASE(NONE)
            : r->loading.is_of_workers   ? PHRASE(LOADING_WORKERS_WAIT, used)
                                         : PHRASE(LOADING_WAITS, used);

@@ -186,7 +186,7 @@ static void add_series_cause(struct site *s, json_t *list, const struct series *
     if (series->n_points > 1) {
         const struct series_point *before = last - 1;
         b.at = node_words(s, last->n_nodes), b.before = node_words(s, before->n_nodes);
-        b.exchange_ratio = before->step.n && can_exchange(before) ? exchange_of(before, cls) : -1;
+        b.exchange_ratio = before->step.n && can_exchange(s->rep, before) ? exchange_of(before, cls) : -1;
         b.awaited_ratio = before->n_runs ? s->rep->runs[before->runs[0]].shared.awaited_ratio : 0;
     }
     add_cause(s, list, r, claim, last->step.n ? exchange_of(last, cls) : exchange_of_run(r, cls), &b);
