@@ -2,6 +2,7 @@
 #include "render/findings/series_scaling.h"
 
 #include "render/metrics/cores.h"
+#include "render/metrics/known.h"
 #include "render/metrics/series/series.h"
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"

@@ -110,7 +110,7 @@ static void late_number(struct report *rep, struct claim *c, const struct run_re
 static void add_late_claim(struct report *rep, struct run_result *r, const struct mpi_late *l, int64_t wall)
 {
     struct said s = {.headline = who_is_late(rep, r, l, wall)};
-    int other = l->n == 1 ? the_other(r->run, l) : -1;
+    int other = l->n == 1 ? other_of_two(r->run, l->ranks[0]) : -1;
     struct slot late_ns = slot_time(l->most_ns), others_ns = slot_time(l->others_least_ns);
     said_add(&s, r->alone.has ? PHRASE(ALONE_BEFORE, slot_count(r->alone.rank), slot_name(r->alone.call),
                                        slot_time(r->alone.call_ns))

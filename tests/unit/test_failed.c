@@ -242,7 +242,7 @@ static void test_no_rank(void **state)
     tell(&f);
     assert_finds(&f.rep.said, PHRASE_LAUNCHER_ALONE);
     assert_int_equal(f.rep.said.headline.slot[1].count, 132);
-    assert_int_equal(f.rep.runs[0].advised.id, ADVICE_CHECK_COMMAND);
+    assert_int_equal(f.rep.runs[0].advised.id, ADVICE_READ_LAUNCHER);
     assert_lacks(f.rep.runs[0].label, "rank");
     release(&f);
 }

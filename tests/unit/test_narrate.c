@@ -295,10 +295,14 @@ static void test_serial_part_in_steps(void **state)
                 const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = compute, [CAT_COMM] = 80000000 - compute};
                 made_step(f.runs[1], run_rank_at(f.runs[1], k), part);
             }
-        for (int k = 0; k < n; k++)
+        for (int k = 0; k < n; k++) { /* a barrier before the first step does not count, however long it took */
             run_observe_before(
                 f.runs[1], &f.runs[1]->ranks[k],
                 &(struct run_rank_call){n == 2 ? "MPI_Barrier" : "MPI_Bcast", 40, k == 1 ? 1000 : 800000, 0});
+            if (n == 3)
+                run_observe_before(f.runs[1], &f.runs[1]->ranks[k],
+                                   &(struct run_rank_call){"MPI_Barrier", 1, k == 1 ? 1000 : 90000000, 0});
+        }
         tell(&f);
         assert_int_equal(f.rep.claims[f.rep.runs[1].claims[0]].action.id, n == 2 ? ADVICE_ALONE_BARRIER : ADVICE_ALONE);
         assert_contains(f.rep.first_action, "With the serial part spread over all ranks");
@@ -308,7 +312,7 @@ static void test_serial_part_in_steps(void **state)
         assert_int_equal(percent_of(&said->headline.slot[1]), 75);
         assert_string_equal(said->headline.slot[2].name, "a step");
         const struct slot *waiting = assert_supports(said, PHRASE_ALONE_CAUSES);
-        assert_int_equal(percent_of(&waiting[0]), n == 2 ? 38 : 50);
+        assert_int_equal(percent_of(&waiting[2]), n == 2 ? 38 : 50);
         said = &f.rep.series[0].said;
         assert_finds(said, PHRASE_SCALING_SERIAL);
         assert_int_equal(percent_of(&said->headline.slot[1]), 75);
