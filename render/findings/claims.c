@@ -127,6 +127,16 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     r->claims[r->n_claims++] = rep->n_claims - 1;
 }
 
+int claim_that_saves_more(const struct report *rep, const struct run_result *r, const struct claim *scaling)
+{
+    const struct claim *own = r->n_claims ? &rep->claims[r->claims[0]] : NULL;
+    if (!own || own->cls == scaling->cls || own->cls == CLASS_SHARED || own->cls == CLASS_COMPUTE ||
+        scaling->cls == CLASS_SHARED || !own->has_gain || !scaling->has_gain)
+        return -1;
+    double more = (double)own->gain_ns - (double)scaling->gain_ns;
+    return more > rep->thresholds.gain_limits * (double)r->step.mean_ns ? r->claims[0] : -1;
+}
+
 /* Limiting classes of a run by predicted gain, largest first; equal gains keep the table's order. */
 static int limiting(const struct run_result *r, const struct class_result *out[N_CLASSES])
 {

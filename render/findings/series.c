@@ -596,6 +596,10 @@ static void find_series(struct report *rep, int index)
         if (at != last)
             add_cores_too(rep, s);
         s->limit_claim = add_series_claim(rep, index, &c, l);
+        const struct run_result *r = run_of(rep, at);
+        if (claim_that_saves_more(rep, r, &rep->claims[s->limit_claim]) >= 0)
+            said_add(&s->said, PHRASE(RUN_LIMITED_ON, slot_nodes(rep, at),
+                                      slot_name(say_phrase(&rep->arena, &r->said.headline))));
     }
     add_why(rep, s, &c, l, shared);
 }

@@ -28,14 +28,18 @@ int are_steps_missed(const struct run_result *r)
     return is_training || !mpi_share(a).has;
 }
 
-/* For time in MPI calls without a late rank: if one call that moves data takes much of it, its data are the cause. */
+/* For time in MPI calls without a late rank: if one call that moves data takes much of it, its data are the cause, or
+ * its number if it moves few bytes each time. */
 static struct advised mpi_advice(const struct report *rep, const struct run *a)
 {
     const struct mpi_share m = mpi_share(a);
-    return is_mpi_moving(&rep->thresholds, &m)
-               ? ADVISE(MPI_TRANSFER, slot_percent((double)m.largest->sum.ns / (double)m.wall_ns),
-                        slot_name(m.largest->name))
-               : ADVISE(NOTHING_MPI);
+    if (!is_mpi_moving(&rep->thresholds, &m))
+        return ADVISE(NOTHING_MPI);
+    const struct dct_io *sum = &m.largest->sum;
+    const struct slot share = slot_percent((double)sum->ns / (double)m.wall_ns), call = slot_name(m.largest->name);
+    double bytes = sum->n ? (double)sum->bytes / (double)sum->n : 0; /* 0 = not known */
+    return bytes > 0 && bytes <= SMALL_MESSAGE_BYTES ? ADVISE(MPI_MESSAGES, share, call, slot_bytes(bytes))
+                                                     : ADVISE(MPI_TRANSFER, share, call);
 }
 
 static struct stepless_advice advise(struct report *rep, const struct run_result *r)

@@ -49,9 +49,12 @@ static const struct run_result *told_run(const struct report *rep, const struct 
 }
 
 /* Index of the claim that comes first, -1 when there is none. */
-static int claim_to_act_on(const struct series *s, const struct run_result *r)
+static int claim_to_act_on(const struct report *rep, const struct series *s, const struct run_result *r)
 {
-    return s && s->limit_claim >= 0 ? s->limit_claim : r->n_claims ? r->claims[0] : -1;
+    if (!s || s->limit_claim < 0)
+        return r->n_claims ? r->claims[0] : -1;
+    int saves_more = claim_that_saves_more(rep, r, &rep->claims[s->limit_claim]);
+    return saves_more >= 0 ? saves_more : s->limit_claim;
 }
 
 /* Time before the first operation of a GPU in the steps, if that is a fifth of them or more; else 0. */
@@ -260,7 +263,7 @@ void top_sentences(struct report *rep)
     const struct series *s = main_series(rep);
     const struct run_result *r = is_ranked(rep) ? &rep->runs[ranking_first(rep)] : told_run(rep, s);
     rep->first_series = s ? (int)(s - rep->series) : r->series > 0 ? r->series : 0;
-    rep->first_claim = claim_to_act_on(s, r);
+    rep->first_claim = claim_to_act_on(rep, s, r);
     for (int i = 0; i < rep->n_claims; i++)
         rep->claims[i].expected = claim_expected(rep, &rep->claims[i]);
     const struct claim *c = rep->first_claim >= 0 ? &rep->claims[rep->first_claim] : NULL;

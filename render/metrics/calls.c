@@ -28,14 +28,14 @@ struct mpi_share mpi_share(const struct run *a)
 
 struct small_messages small_messages(const struct run_result *r)
 {
-    enum { MANY = 10, SMALL = 8192 };
+    enum { MANY = 10 };
     const struct mpi_share all = mpi_share(r->run);
     const struct run_mpi_call *c = all.largest;
     int64_t rank_steps = r->n_steps * r->n_ranks;
     if (!c || rank_steps <= 0 || c->sum.n == 0 || c->sum.bytes == 0 || (int64_t)c->sum.ns < all.ns - (int64_t)c->sum.ns)
         return (struct small_messages){0};
     struct small_messages m = {c, (int64_t)c->sum.n / rank_steps, (int64_t)(c->sum.bytes / c->sum.n)};
-    return m.n >= MANY && m.bytes <= SMALL ? m : (struct small_messages){0};
+    return m.n >= MANY && m.bytes <= SMALL_MESSAGE_BYTES ? m : (struct small_messages){0};
 }
 
 static int64_t file_ns(const struct run_file *f)

@@ -112,6 +112,25 @@ static void test_one_rank_does_not_communicate(void **state)
     }
 }
 
+/* Loading that scales ideally does not limit scaling, but the advice is on it where it saves clearly more. */
+static void test_what_saves_more_than_scaling(void **state)
+{
+    (void)state;
+    for (int64_t data = 25000000; data <= 50000000; data += 25000000) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(1, 64, 40, 40000000, 0, 2 * data, 0);
+        f.runs[1] = made_even_run(2, 64, 40, 20000000, 30000000, data, 0);
+        tell(&f);
+        int saves_more = data > 40000000;
+        const struct claim *first = &f.rep.claims[f.rep.first_claim];
+        assert_finds(&f.rep.series[0].said, PHRASE_SCALING_COMMUNICATION);
+        assert_int_equal(first->cls, saves_more ? CLASS_DATA : CLASS_COMMUNICATION);
+        assert_int_equal(first->run, saves_more ? 1 : -1);
+        assert_int_equal(is_said(&f.rep.series[0].said, PHRASE_RUN_LIMITED_ON), saves_more);
+        release(&f);
+    }
+}
+
 /* A series without steps has no speed-up. Its headline is what its largest run says. */
 static void test_series_without_steps(void **state)
 {
@@ -266,10 +285,15 @@ static void test_series_of_failed_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_rank_limits_scaling),       cmocka_unit_test(test_slow_rank_of_two),
-        cmocka_unit_test(test_stops_before_the_cores_run_out), cmocka_unit_test(test_one_rank_does_not_communicate),
-        cmocka_unit_test(test_series_without_steps),           cmocka_unit_test(test_series_of_whole_runs),
-        cmocka_unit_test(test_network_not_measured),           cmocka_unit_test(test_series_over_ranks),
+        cmocka_unit_test(test_slow_rank_limits_scaling),
+        cmocka_unit_test(test_slow_rank_of_two),
+        cmocka_unit_test(test_stops_before_the_cores_run_out),
+        cmocka_unit_test(test_one_rank_does_not_communicate),
+        cmocka_unit_test(test_what_saves_more_than_scaling),
+        cmocka_unit_test(test_series_without_steps),
+        cmocka_unit_test(test_series_of_whole_runs),
+        cmocka_unit_test(test_network_not_measured),
+        cmocka_unit_test(test_series_over_ranks),
         cmocka_unit_test(test_series_of_failed_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
