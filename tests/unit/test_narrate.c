@@ -243,11 +243,14 @@ static void test_transfer_before_late(void **state)
 {
     (void)state;
     static const uint64_t bytes[] = {0, 1 << 30, 9 * 8192};
+    static const char *command[] = {"./solver"}; /* no training, so steps are not what it lacks */
     for (int moves = 0; moves < 3; moves++) {
         struct run_mpi_call calls[] = {{"MPI_Alltoall", {.n = 9, .ns = 10200000000, .bytes = bytes[moves]}}};
         struct fixture f = {.n = 1};
         f.runs[0] = late_of_three(calls);
         f.runs[0]->ranks[1].mpi_ns = 2200000000;
+        f.runs[0]->command = command;
+        f.runs[0]->n_command = 1;
         tell(&f);
         assert_int_equal(f.rep.n_claims, moves == 0);
         assert_finds(&f.rep.runs[0].said, moves ? PHRASE_MPI_SHARE : PHRASE_LATE_ONE);
