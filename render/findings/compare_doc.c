@@ -68,13 +68,20 @@ static int is_chance(const struct comparison *c)
     return c->step.change_ns.has && !c->step.is_significant;
 }
 
-/* The removed cause with the largest prediction; NULL = none. */
+/* The removed cause whose prediction is c->expected_mean_ns; NULL = none. */
 static const struct prediction *removed(const struct comparison *c)
 {
     for (int i = 0; i < c->n_predictions; i++)
-        if (c->predictions[i].is_removed && c->predictions[i].predicted_mean_ns == c->expected_mean_ns)
+        if (c->predictions[i].is_removed)
             return &c->predictions[i];
     return NULL;
+}
+
+/* What its forecast does without, as the report before says it. */
+static const char *without_words(struct report *rep, const struct prediction *p)
+{
+    return p->is_exchange ? say_phrase(&rep->arena, &PHRASE(NAME_ANY_EXCHANGE))
+                          : report_text(rep, "any %s", small(rep, cause_words(rep, p)));
 }
 
 /* The share of a cause's time that is left. is_left: is it large enough to mention? */
@@ -284,7 +291,7 @@ static struct phrase beyond(struct report *rep, const struct comparison *c)
     if (removed(c)->as_fast_ns > 0)
         return PHRASE(BEYOND_RANK);
     for (int i = 0; i < c->n_predictions; i++)
-        if (c->predictions[i].is_removed && c->predictions[i].predicted_mean_ns != c->expected_mean_ns)
+        if (c->predictions[i].is_removed && &c->predictions[i] != removed(c))
             others[n_others++] = small(rep, cause_words(rep, &c->predictions[i]));
     return n_others ? PHRASE(BEYOND_CAUSES, slot_name(say_list(&rep->arena, others, n_others)))
            : n      ? PHRASE(BEYOND_PARTS, slot_name(parts_list(rep, c, fell, n)))
@@ -340,9 +347,9 @@ static void say_forecast(struct report *rep, struct comparison *c)
         if (c->n_predictions && !is_chance(c)) {
             const struct prediction *first = &c->predictions[0];
             const char *words = cause_words(rep, first);
-            const struct slot cause = slot_name(say_capital(&rep->arena, words)), all = slot_name(small(rep, words)),
-                              before = slot_time(first->before_ns), after = slot_time(first->after_ns),
-                              predicted = slot_time(first->predicted_mean_ns);
+            const struct slot cause = slot_name(say_capital(&rep->arena, words)),
+                              all = slot_name(without_words(rep, first)), before = slot_time(first->before_ns),
+                              after = slot_time(first->after_ns), predicted = slot_time(first->predicted_mean_ns);
             int is_same = fmt_is_same(fmt_time(first->before_ns), fmt_time(first->after_ns));
             put(c->forecast, is_same ? PHRASE(CAUSE_STAYED, cause, after) : PHRASE(CAUSE_WENT, cause, before, after));
             if (first->predicted_mean_ns > 0)
@@ -355,7 +362,7 @@ static void say_forecast(struct report *rep, struct comparison *c)
         put(c->forecast, PHRASE(SAVING_NOT_KNOWN, forecast));
         return;
     }
-    const struct slot cause = slot_name(small(rep, cause_words(rep, p)));
+    const struct slot cause = slot_name(without_words(rep, p));
     put(c->forecast, saved_ns(c) >= 0 ? PHRASE(STEP_GOT_SHORTER, slot_time(saved_ns(c)))
                                       : PHRASE(STEP_GOT_LONGER, slot_time(-saved_ns(c))));
     if (is_left(p) || saved_ns(c) < 0) { /* for a longer step, a time alone would read as an increase */

@@ -100,11 +100,16 @@ static const struct run_result *run_of_claim(struct report *rep, const struct cl
 }
 
 /* Ranks that exchange nothing save the transfer and the time they wait for each other in turn. */
+int is_gain_of_exchange(const struct run_result *r, int64_t gain_ns)
+{
+    int is_more = gain_ns > r->part_ns[PART_TRANSFER] + r->part_ns[PART_TRANSFER] / 20;
+    return is_more && run_part_name(r, PART_TRANSFER) == part_name(PART_TRANSFER);
+}
+
 const char *exchange_of_gain(struct dcr_arena *a, const struct run_result *r, int64_t gain_ns)
 {
-    const char *transfer = run_part_name(r, PART_TRANSFER);
-    int is_more = gain_ns > r->part_ns[PART_TRANSFER] + r->part_ns[PART_TRANSFER] / 20;
-    return is_more && transfer == part_name(PART_TRANSFER) ? say_phrase(a, &PHRASE(NAME_ANY_EXCHANGE)) : transfer;
+    return is_gain_of_exchange(r, gain_ns) ? say_phrase(a, &PHRASE(NAME_ANY_EXCHANGE))
+                                           : run_part_name(r, PART_TRANSFER);
 }
 
 /* The expected effect of an action. */

@@ -1,6 +1,7 @@
 /* compare.c - see compare.h. */
 #include "render/findings/rules/compare.h"
 
+#include "render/findings/narrate.h"
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
@@ -199,17 +200,56 @@ static struct compared compared_of(const struct side *a, const struct side *b, i
     return c;
 }
 
-/* Mean time that a class costs a step, over the runs of a side. */
-static int64_t class_ns(const struct side *s, enum cause_class cls)
+/* Mean time that a class costs a step, over the runs of a side. is_exchange: all communication instead of transfer */
+static int64_t class_ns(const struct side *s, enum cause_class cls, int is_exchange)
 {
     int64_t sum = 0;
     for (int i = 0; i < s->n; i++)
-        sum += s->runs[i]->classes[cls].share_ns;
+        sum += is_exchange ? s->runs[i]->comm_ns : s->runs[i]->classes[cls].share_ns;
     return sum / s->n;
+}
+
+/* The run that a claim of the report before is about. NULL: of none */
+static const struct run_result *run_of(const struct report *before, const struct claim *c)
+{
+    if (c->run >= 0)
+        return &before->runs[c->run];
+    const struct series *s = c->series >= 0 ? &before->series[c->series] : NULL;
+    return s ? &before->runs[s->points[s->told].runs[0]] : NULL;
+}
+
+/* The cause that the report before names first, if it is of a run of this side; else N_CLASSES. */
+static enum cause_class named_first(const struct side *a)
+{
+    const struct report *before = a->rep;
+    int first = before->first_claim;
+    const struct claim *c = first >= 0 && first < before->n_claims ? &before->claims[first] : NULL;
+    const struct run_result *r = c ? run_of(before, c) : NULL;
+    for (int i = 0; i < a->n; i++)
+        if (a->runs[i] == r)
+            return c->cls;
+    return N_CLASSES;
+}
+
+/* The cause that was named first, then those with the larger gain. */
+static int comes_before(const struct prediction *p, const struct prediction *q, enum cause_class first)
+{
+    return p->cls == first || (q->cls != first && p->predicted_mean_ns > q->predicted_mean_ns);
+}
+
+/* The forecast of the first removed cause is what is expected. */
+static void expect(struct comparison *c)
+{
+    for (int i = c->n_predictions; i-- > 0;)
+        if (c->predictions[i].is_removed) {
+            c->expected_ns = c->predictions[i].predicted_ns > 0 ? c->predictions[i].predicted_ns : 0;
+            c->expected_mean_ns = c->predictions[i].predicted_mean_ns;
+        }
 }
 
 static void fill_predictions(struct report *rep, struct comparison *c, const struct side *a, const struct side *b)
 {
+    const enum cause_class first = named_first(a);
     for (int k = 0; k < N_CLASSES; k++) {
         int64_t gain = 0;
         int n_limits = 0;
@@ -218,15 +258,18 @@ static void fill_predictions(struct report *rep, struct comparison *c, const str
             n_limits += a->runs[i]->classes[k].verdict == VERDICT_LIMITS;
         }
         gain /= a->n;
-        if (k == CLASS_SHARED || 2 * n_limits <= a->n || gain <= 0)
+        int is_first = k == (int)first;
+        if (k == CLASS_SHARED || (2 * n_limits <= a->n && !is_first) || gain <= 0)
             continue;
+        int is_exchange = k == CLASS_COMMUNICATION && is_gain_of_exchange(a->runs[0], gain);
         struct prediction p = {.cls = (enum cause_class)k,
-                               .name = run_class_name(a->runs[0], (enum cause_class)k),
+                               .name = is_exchange ? "Communication" : run_class_name(a->runs[0], (enum cause_class)k),
+                               .is_exchange = is_exchange,
                                .predicted_ns = c->median_before_ns - median(rep, a, k),
                                .predicted_mean_ns = gain,
                                .basis = gain_basis_of(a->runs[0], (enum cause_class)k),
-                               .before_ns = class_ns(a, (enum cause_class)k),
-                               .after_ns = class_ns(b, (enum cause_class)k)};
+                               .before_ns = class_ns(a, (enum cause_class)k, is_exchange),
+                               .after_ns = class_ns(b, (enum cause_class)k, is_exchange)};
         for (int i = 0; i < a->n && k == CLASS_IMBALANCE; i++) {
             const struct straggler *s = &a->runs[i]->straggler;
             p.as_fast_ns = s->has && s->as_fast_ns > p.as_fast_ns ? s->as_fast_ns : p.as_fast_ns;
@@ -243,15 +286,12 @@ static void fill_predictions(struct report *rep, struct comparison *c, const str
                 left += b->runs[i]->gain_ns[k];
             p.is_removed = 2 * (left / b->n) <= gain;
         }
-        if (p.is_removed && p.predicted_ns > c->expected_ns)
-            c->expected_ns = p.predicted_ns;
-        if (p.is_removed && gain > c->expected_mean_ns)
-            c->expected_mean_ns = gain;
         int at = c->n_predictions++;
-        for (; at > 0 && c->predictions[at - 1].predicted_mean_ns < gain; at--)
+        for (; at > 0 && comes_before(&p, &c->predictions[at - 1], first); at--)
             c->predictions[at] = c->predictions[at - 1];
         c->predictions[at] = p;
     }
+    expect(c);
 }
 
 /* Of all traced GPUs of a side together: time with a kernel running / time of their steps; -1 = not known. */
