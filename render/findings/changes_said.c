@@ -66,13 +66,13 @@ static struct phrase time_of_call(const struct changed *c)
 /* Without steps, calls a second of the traces of the GPUs say how fast the program got on. span_ns: NULL = not known */
 static struct phrase calls_of(const struct changed *c, const int64_t *span_ns)
 {
-    const struct slot after = slot_count(c->n[AFTER]), before = slot_count(c->n[BEFORE]);
+    const struct slot after = slot_count(c->n[AFTER]), before = slot_count(c->n[BEFORE]), name = slot_name(c->name);
     double ratio =
         span_ns ? (double)c->n[AFTER] / (double)span_ns[AFTER] * (double)span_ns[BEFORE] / (double)c->n[BEFORE] : 1;
     if (fabs(ratio - 1) < 0.005 || ratio >= 2)
-        return PHRASE(CHANGED_CALLS, after, before);
-    return ratio < 1 ? PHRASE(CHANGED_CALLS_FEWER, after, before, slot_percent(1 - ratio))
-                     : PHRASE(CHANGED_CALLS_MORE, after, before, slot_percent(ratio - 1));
+        return PHRASE(CHANGED_CALLS, after, before, name);
+    return ratio < 1 ? PHRASE(CHANGED_CALLS_FEWER, after, before, name, slot_percent(1 - ratio))
+                     : PHRASE(CHANGED_CALLS_MORE, after, before, name, slot_percent(ratio - 1));
 }
 
 static struct phrase same_call_of(const struct changed *c)
@@ -85,11 +85,13 @@ static struct phrase same_call_of(const struct changed *c)
                : PHRASE(CHANGED_ALIKE_CALL, slot_time(llround(after)), slot_time(llround(before)));
 }
 
-/* Why one name took more or less time: the larger of its two contributions. */
+/* Why one name took more or less time: the larger of its two contributions. The page may put these sentences into
+ * another paragraph than the one before, so they name it. */
 static void say_why(struct said *s, const struct changed *c, const int64_t *span_ns)
 {
     if (!c->n[BEFORE] || !c->n[AFTER]) {
-        said_add(s, c->n[AFTER] ? PHRASE(CHANGED_NEW) : PHRASE(CHANGED_GONE));
+        const struct slot name = slot_name(c->name);
+        said_add(s, c->n[AFTER] ? PHRASE(CHANGED_NEW, name) : PHRASE(CHANGED_GONE, name));
     } else if (llabs(c->by_calls_ns) >= llabs(c->by_mean_ns)) {
         said_add(s, calls_of(c, span_ns));
         said_add(s, same_call_of(c));
