@@ -758,6 +758,8 @@ static void test_observed(void **state)
     assert_int_equal(r->n_files, 1);
     assert_string_equal(r->files[0].name, "/data/x");
     assert_int_equal(last->part_ns[CAT_DATA], 45);
+    assert_int_equal(r->ranks[0].file_ns, 89);
+    assert_int_equal(r->ranks[0].file_short_ns, 9);
     assert_int_equal(r->ranks[0].loading_events_ns, 30);
     assert_int_equal(r->ranks[0].loading_short_ns,
                      3); /* of 9 in calls that were too short, 30 of 80 as of the longer */

@@ -347,6 +347,38 @@ static void test_io_unseen(void **state)
     }
 }
 
+/* Calls too short to be events are known only as a sum: if a rank has much of it, I/O is not ruled out. */
+static void test_io_short(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t all_ns, short_ns, loading_ns;
+        enum verdict verdict;
+    } cases[] = {{48000, 48000, 0, VERDICT_NA}, /* 1200 of a step of 10000 */
+                 {48000, 16000, 0, VERDICT_FINE},
+                 {48000, 48000, 40000, VERDICT_FINE}, /* loading has its part of them */
+                 {0, 0, 0, VERDICT_FINE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *r = made_even_run(2, 64, 40, 10000, 0, 0, 0), *runs[] = {r};
+        r->io = recorder_of("ok");
+        r->ranks[1].file_ns = cases[i].all_ns;
+        r->ranks[1].file_short_ns = cases[i].short_ns;
+        r->ranks[1].loading_short_ns = cases[i].loading_ns;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        const struct class_result *k = &rep.runs[0].classes[CLASS_IO];
+        assert_int_equal(k->verdict, cases[i].verdict);
+        if (k->verdict == VERDICT_NA) {
+            assert_int_equal(k->why.code, REASON_FILES_SHORT);
+            assert_int_equal(k->why.slot[0].count, 1200);
+            assert_int_equal(k->why.slot[1].count, 1);
+        }
+        report_free(&rep);
+        run_free(r);
+    }
+}
+
 /* 20 of 60 of loading are calls on files: they count as I/O, in time and in what their removal saves. */
 static void test_files_in_loading(void **state)
 {
@@ -757,6 +789,7 @@ int main(void)
         cmocka_unit_test(test_io_recorded),
         cmocka_unit_test(test_late_by_writing),
         cmocka_unit_test(test_io_unseen),
+        cmocka_unit_test(test_io_short),
         cmocka_unit_test(test_files_in_loading),
         cmocka_unit_test(test_outside_the_steps),
         cmocka_unit_test(test_largest_gain),

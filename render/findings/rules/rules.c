@@ -121,6 +121,24 @@ static int is_io_unseen(const struct thresholds *t, const struct run *a)
     return watched > 0 && bytes / BYTES_PER_NS > t->io_watch * watched;
 }
 
+/* The mean time a step of calls too short to be events, of the rank that has most of it. They may be in steps or not,
+ * so it is an upper bound. Those of loading count there. */
+struct short_calls {
+    int64_t ns;
+    int rank;
+};
+static struct short_calls short_calls(const struct run *a)
+{
+    struct short_calls most = {0};
+    for (int i = 0; i < a->ranks_len; i++) {
+        const struct run_rank *k = &a->ranks[i];
+        int64_t n = steps_of_all(k->steps, k->n_steps, &k->seen).n, ns = k->file_short_ns - k->loading_short_ns;
+        if (n > 0 && ns / n > most.ns)
+            most = (struct short_calls){ns / n, k->rank};
+    }
+    return most;
+}
+
 /* files: those of loading */
 static void io_found(const struct run_result *r, struct class_result *c, int64_t files)
 {
@@ -181,6 +199,12 @@ static void rule_io(struct report *rep, struct run_result *r)
         rule_not_measured(r, CLASS_IO,
                           r->part_ns[PART_IO] ? REASON(FILES_UNSEEN_BUT, unseen, slot_time(r->part_ns[PART_IO]))
                                               : REASON(FILES_UNSEEN, unseen));
+        c->is_unrecorded = 1;
+    }
+    struct short_calls shorter = short_calls(r->run);
+    if (c->verdict == VERDICT_FINE &&
+        rule_share(r, in_steps + shorter.ns) > t->io_watch) { /* nor is I/O of unknown steps */
+        rule_not_measured(r, CLASS_IO, REASON(FILES_SHORT, slot_time(shorter.ns), slot_count(shorter.rank)));
         c->is_unrecorded = 1;
     }
 }
