@@ -87,7 +87,7 @@ static struct observation *observe(struct making *t, const char *name, int kind,
     return o;
 }
 
-static int io_kind(const char *name)
+int summary_io_kind(const char *name)
 {
     return strstr(name, "read") || strstr(name, "sendfile")           ? DCT_IO_READ
            : strstr(name, "write") || strstr(name, "copy_file_range") ? DCT_IO_WRITE
@@ -114,7 +114,7 @@ static uint32_t count_calls(struct making *t, const char *domain, const char *ca
         observe(t, name, -1, &calls);
         return 0;
     }
-    struct observation *o = strcmp(domain, DCT_DOMAIN_IO) == 0 ? observe(t, file, io_kind(name), &calls) : NULL;
+    struct observation *o = strcmp(domain, DCT_DOMAIN_IO) == 0 ? observe(t, file, summary_io_kind(name), &calls) : NULL;
     if (!o)
         return 0;
     o->event_ns = reduce_plus(o->event_ns, calls.ns);
@@ -206,7 +206,7 @@ static void take_dropped(void *ctx, const struct dct_dropped *d)
  * call. */
 static uint32_t dropped_file(struct making *t, const struct dct_event *g)
 {
-    int is_read = strcmp(g->domain, DCT_DOMAIN_IO) == 0 && io_kind(g->name) == DCT_IO_READ;
+    int is_read = strcmp(g->domain, DCT_DOMAIN_IO) == 0 && summary_io_kind(g->name) == DCT_IO_READ;
     return is_read ? number_of(t, find(t, DROPPED_FILES, DCT_IO_READ)) : 0;
 }
 

@@ -79,6 +79,10 @@ struct summary {
 /* What to keep of names: all of struct name_sum; or only counts, sums and extremes, which a report shows. */
 enum summary_names { SUMMARY_NAMES, SUMMARY_NAME_SUMS };
 
+/** summary_io_kind - what a call on a file does, by its name: DCT_IO_READ, DCT_IO_WRITE or DCT_IO_OTHER. Test:
+ *  tests/unit/test_rules.c */
+int summary_io_kind(const char *name);
+
 /** summary_of_trace - read a trace to its end, and keep all of its names.
  *  out         texts and arrays in a; trace_name and fingerprint are left to the caller
  *  errors      DCR_FAIL: not a trace; DCR_FATAL: the stream

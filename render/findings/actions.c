@@ -248,7 +248,7 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
                                                                                       : both;
         break;
     case CLASS_IO:
-        both = r->has_steps ? both : of_files(r->run);
+        both = !r->has_steps ? of_files(r->run) : files_used(r) == FILES_READ ? ADVICE_READ_FILES : both;
         break;
     case CLASS_HOST:
         both = is_inference(r->run) ? ADVICE_LAUNCHES_OF_INFERENCE : both;

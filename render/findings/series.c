@@ -139,11 +139,18 @@ static const struct series_point *stops_after(const struct series *s)
     return NULL;
 }
 
+static const struct phrase file_ranks[] = {[FILES_BOTH] = {.id = PHRASE_NAME_FILE_RANKS},
+                                           [FILES_READ] = {.id = PHRASE_NAME_READERS},
+                                           [FILES_WRITTEN] = {.id = PHRASE_NAME_WRITERS}},
+                           file_work[] = {[FILES_BOTH] = {.id = PHRASE_NAME_READING_AND_WRITING},
+                                          [FILES_READ] = {.id = PHRASE_NAME_READING},
+                                          [FILES_WRITTEN] = {.id = PHRASE_NAME_WRITING}};
+
 static const char *waited_for(struct report *rep, const struct run_result *r, const struct cause *c)
 {
     const double nearly_all = 0.9; /* of the waiting, for one rank */
-    const struct phrase whom = c->cls == CLASS_DATA                                            ? PHRASE(NAME_LOADERS)
-                               : c->cls == CLASS_IO                                            ? PHRASE(NAME_WRITERS)
+    const struct phrase whom = c->cls == CLASS_DATA ? PHRASE(NAME_LOADERS)
+                               : c->cls == CLASS_IO ? file_ranks[files_used(r)]
                                : !r->straggler.has && is_doubtful(r) && r->uneven_wait_ns == 0 ? PHRASE(NAME_CORELESS)
                                : !r->straggler.has                                             ? PHRASE(NAME_SLOWEST)
                                : r->straggler.wait_ratio > nearly_all ? PHRASE(NAME_RANK, slot_count(r->straggler.rank))
@@ -193,7 +200,7 @@ static struct phrase part_headline(struct report *rep, const struct series_point
 {
     int64_t now = last->part_ns[c->part];
     const struct phrase name = c->part == PART_DATA && c->cls == CLASS_IO ? PHRASE(NAME_READING)
-                               : c->part == PART_IO                       ? PHRASE(NAME_WRITING)
+                               : c->part == PART_IO                       ? file_work[files_used(run_of(rep, last))]
                                : c->part == PART_COPY                     ? PHRASE(NAME_COPYING)
                                                                           : PHRASE(NONE);
     const char *what = say_capital(&rep->arena, name.id ? say_phrase(&rep->arena, &name) : part_name(c->part));

@@ -3,6 +3,7 @@
 
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
+#include "render/metrics/rule.h"
 #include "render/say/say.h"
 
 /* The time of a phase on the late rank, and its mean on the others. p NULL: of code outside of known phases */
@@ -74,8 +75,8 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
 {
     static const enum phrase_id doing[N_CATEGORIES] = {
         [CAT_COMPUTE] = PHRASE_WAITED_FOR_COMPUTE, [CAT_COMM] = PHRASE_WAITED_BETWEEN_STEPS,
-        [CAT_DATA] = PHRASE_WAITED_FOR_DATA,       [CAT_IO] = PHRASE_WAITED_FOR_FILES,
-        [CAT_COPY] = PHRASE_WAITED_FOR_COPIES,     [CAT_OTHER] = PHRASE_WAITED_FOR_NOTHING,
+        [CAT_DATA] = PHRASE_WAITED_FOR_DATA,       [CAT_COPY] = PHRASE_WAITED_FOR_COPIES,
+        [CAT_OTHER] = PHRASE_WAITED_FOR_NOTHING,
     };
     enum category largest = largest_cause(r);
     int64_t wait = r->part_ns[PART_WAIT];
@@ -89,6 +90,10 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
         return PHRASE(WAITED_FOR_SLEEPER, slot_percent((double)r->wait_cause_ns[CAT_COMPUTE] / (double)wait),
                       slot_percent(r->late_used_ratio));
     int is_host = largest == CAT_OTHER && r->run->n_traces && r->classes[CLASS_HOST].verdict == VERDICT_LIMITS;
+    static const char *const did[] = {[FILES_BOTH] = "read or wrote", [FILES_READ] = "read", [FILES_WRITTEN] = "wrote"};
+    if (largest == CAT_IO)
+        return PHRASE(WAITED_FOR_FILES, slot_percent((double)r->wait_cause_ns[CAT_IO] / (double)wait),
+                      slot_name(did[files_used(r)]));
     return (struct phrase){.id = is_host ? PHRASE_WAITED_FOR_HOST : doing[largest],
                            .slot = {slot_percent((double)r->wait_cause_ns[largest] / (double)wait)}};
 }

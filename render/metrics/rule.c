@@ -2,8 +2,11 @@
 #include "render/metrics/rule.h"
 
 #include "lib/base/fs.h"
+#include "lib/reduce/summary.h"
+#include "render/metrics/calls.h"
 
 #include <math.h>
+#include <string.h>
 
 double rule_share(const struct run_result *r, int64_t ns)
 {
@@ -66,6 +69,27 @@ int64_t files_in_loading(const struct run_result *r)
     if (events > 0 && 2 * n_steps >= r->n_counted)
         files += files * (shorter / events);
     return files < data ? (int64_t)files : r->part_ns[PART_DATA];
+}
+
+static enum files_used more_of(double read, double written)
+{
+    const double mostly = 4; /* times the other: less is both */
+    return read > mostly * written ? FILES_READ : written > mostly * read ? FILES_WRITTEN : FILES_BOTH;
+}
+
+enum files_used files_used(const struct run_result *r)
+{
+    double ns[DCT_N_IO] = {[DCT_IO_READ] = (double)files_in_loading(r)};
+    for (int i = 0; i < r->n_phases; i++) {
+        const char *name = r->phases[i].name;
+        int is_saved = strcasestr(name, "checkpoint") || strcasestr(name, "save");
+        if (r->phases[i].category == CAT_IO)
+            ns[is_saved ? DCT_IO_WRITE : summary_io_kind(name)] += (double)r->phases[i].spread.mean_ns;
+    }
+    if (ns[DCT_IO_READ] + ns[DCT_IO_WRITE] > ns[DCT_IO_OTHER])
+        return more_of(ns[DCT_IO_READ], ns[DCT_IO_WRITE]);
+    const struct files_explained e = files_explained(r->run);
+    return more_of((double)e.recorded_bytes[DCT_IO_READ], (double)e.recorded_bytes[DCT_IO_WRITE]);
 }
 
 struct loading_elsewhere loading_elsewhere(const struct run *a)

@@ -17,6 +17,12 @@ int is_compute_waiting(const struct run_result *r);
  *  tests/unit/test_rules.c */
 int64_t files_in_loading(const struct run_result *r);
 
+/** files_used - whether the calls on files of steps mostly read or write, by the time of their phases: loading, a call,
+ * a checkpoint. Where phases do not tell, by the bytes of all recorded calls. FILES_BOTH: neither is 4 times the other,
+ *  or it is not known. After the phases. Test: tests/unit/test_rules.c */
+enum files_used { FILES_BOTH, FILES_READ, FILES_WRITTEN };
+enum files_used files_used(const struct run_result *r);
+
 /** accounting_jobs - jobs that were ended or failed, by the table of sacct: how many, and how the first one ended. The
  *  most telling state first: a job whose step ran out of memory is often FAILED. Test: tests/unit/test_logs.c */
 enum job_end { JOB_OUT_OF_MEMORY, JOB_NODE_FAILED, JOB_TIMED_OUT, JOB_CANCELLED, N_JOB_ENDS };

@@ -5,6 +5,7 @@
 #include "render/metrics/rule.h"
 #include "tests/unit/made_rules.h"
 
+#include "render/findings/actions.h"
 #include "render/findings/shares.h"
 #include "render/say/format.h"
 #include "render/findings/narrate.h"
@@ -375,6 +376,46 @@ static void test_io_short(void **state)
             assert_int_equal(k->why.slot[1].count, 1);
         }
         report_free(&rep);
+        run_free(r);
+    }
+}
+
+/* What steps do with files is told by their phases; where those do not tell, by the bytes of all recorded calls. */
+static void test_files_used(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase;
+        enum category category;
+        uint64_t read_bytes, written_bytes;
+        enum files_used used;
+    } cases[] = {{"read", CAT_IO, 0, 0, FILES_READ},          {"pwrite64", CAT_IO, 9, 0, FILES_WRITTEN},
+                 {"checkpoint", CAT_IO, 9, 0, FILES_WRITTEN}, {"data_load: files", CAT_DATA, 0, 9, FILES_READ},
+                 {"close", CAT_IO, 9, 1, FILES_READ},         {"close", CAT_IO, 1, 9, FILES_WRITTEN},
+                 {"close", CAT_IO, 5, 4, FILES_BOTH},         {"close", CAT_IO, 0, 0, FILES_BOTH}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t is_loading = cases[i].category == CAT_DATA, ns[40];
+        struct run *r = made_even_run(1, 64, 40, 40, 0, is_loading ? 60 : 0, is_loading ? 0 : 60), *runs[] = {r};
+        struct run_phase phase = {.name = cases[i].phase, .category = cases[i].category, .ns = ns};
+        struct run_file file = {.name = "x",
+                                .sum[DCT_IO_READ] = {.n = 1, .bytes = cases[i].read_bytes},
+                                .sum[DCT_IO_WRITE] = {.n = 1, .bytes = cases[i].written_bytes}};
+        for (int s = 0; s < 40; s++)
+            ns[s] = 60;
+        r->ranks[0].phases = &phase;
+        r->ranks[0].n_phases = 1;
+        r->files = &file;
+        r->n_files = 1;
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        assert_int_equal(files_used(&rep.runs[0]), cases[i].used);
+        assert_int_equal(rep.runs[0].classes[CLASS_IO].verdict, VERDICT_LIMITS);
+        assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_IO).id,
+                         cases[i].used == FILES_READ ? ADVICE_READ_FILES : ADVICE_CHECKPOINTS);
+        report_free(&rep);
+        r->n_files = 0;
+        r->ranks[0].n_phases = 0;
         run_free(r);
     }
 }
@@ -790,6 +831,7 @@ int main(void)
         cmocka_unit_test(test_late_by_writing),
         cmocka_unit_test(test_io_unseen),
         cmocka_unit_test(test_io_short),
+        cmocka_unit_test(test_files_used),
         cmocka_unit_test(test_files_in_loading),
         cmocka_unit_test(test_outside_the_steps),
         cmocka_unit_test(test_largest_gain),
