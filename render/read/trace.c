@@ -111,12 +111,13 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     for (size_t i = 0; i < s->n_observed; i++) {
         const struct observation *o = &s->observed[i];
         int64_t ns = o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;
-        if (o->kind >= 0)
+        int64_t shorter = s->is_loading_unknown || o->event_ns > (uint64_t)ns ? 0 : ns - (int64_t)o->event_ns;
+        if (o->kind >= 0) {
             k->file_ns = sum_to_limit(k->file_ns, ns);
-        if (o->kind >= 0 && !s->is_loading_unknown && o->event_ns < (uint64_t)ns)
-            k->file_short_ns = sum_to_limit(k->file_short_ns, ns - (int64_t)o->event_ns);
-        else if (!run_is_mpi_frame(o->name))
+            k->file_short_ns = sum_to_limit(k->file_short_ns, shorter);
+        } else if (!run_is_mpi_frame(o->name)) {
             k->mpi_ns = sum_to_limit(k->mpi_ns, ns);
+        }
         if (o->kind < 0 && o->before_ns >= 0)
             run_observe_before(r, k, &(struct run_rank_call){o->name, o->sum.n, ns, o->before_ns});
     }
