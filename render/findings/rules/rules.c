@@ -203,7 +203,7 @@ static void rule_io(struct report *rep, struct run_result *r)
     }
     struct short_calls shorter = short_calls(r->run);
     if (c->verdict == VERDICT_FINE &&
-        rule_share(r, in_steps + shorter.ns) > t->io_watch) { /* nor is I/O of unknown steps */
+        rule_share(r, in_steps) + rule_share(r, shorter.ns) > t->io_watch) { /* nor is I/O of unknown steps */
         rule_not_measured(r, CLASS_IO, REASON(FILES_SHORT, slot_time(shorter.ns), slot_count(shorter.rank)));
         c->is_unrecorded = 1;
     }
