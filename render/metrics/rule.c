@@ -71,8 +71,11 @@ int64_t files_in_loading(const struct run_result *r)
     return files < data ? (int64_t)files : r->part_ns[PART_DATA];
 }
 
+/* Negative numbers are not known. */
 static enum files_used more_of(double read, double written)
 {
+    if (read < 0 || written < 0)
+        return FILES_BOTH;
     const double mostly = 4; /* times the other: less is both */
     return read > mostly * written ? FILES_READ : written > mostly * read ? FILES_WRITTEN : FILES_BOTH;
 }

@@ -389,6 +389,14 @@ static void test_file_writes_limit_scaling(void **state)
     struct fixture f = {.n = 2};
     f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 20000000);
     f.runs[1] = made_even_run(4, 64, 40, 20000000, 500000, 0, 20000000);
+    int64_t ns[40];
+    for (int i = 0; i < 40; i++)
+        ns[i] = 20000000;
+    struct run_phase phase = {.name = "checkpoint", .category = CAT_IO, .ns = ns};
+    for (int k = 0; k < 4; k++) {
+        f.runs[1]->ranks[k].phases = &phase;
+        f.runs[1]->ranks[k].n_phases = 1;
+    }
     tell(&f);
     assert_finds(&f.rep.series[0].said, PHRASE_SCALING_PART);
     assert_int_equal(f.rep.series[0].said.headline.slot[1].count, 20000000);

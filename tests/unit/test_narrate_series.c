@@ -29,6 +29,36 @@ static void test_slow_rank_limits_scaling(void **state)
     release(&f);
 }
 
+/* The ranks that others wait for are said to read if they read. */
+static void test_waiting_for_files(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"read", "ranks that read files"},
+                                           {"write", "ranks that write files"},
+                                           {"open", "ranks that read or write files"}};
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+        struct fixture f = {.n = 2};
+        int64_t ns[40];
+        struct run_phase phase = {.name = cases[t][0], .category = CAT_IO, .ns = ns};
+        f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 40000000);
+        f.runs[1] = made_run(2, 64);
+        for (int s = 0; s < 40; s++)
+            for (int i = 0; i < 2; i++) {
+                const int64_t part[N_CATEGORIES] = {
+                    [CAT_COMPUTE] = 40000000, [CAT_IO] = i == 0 ? 40000000 : 0, [CAT_COMM] = i == 0 ? 30000 : 40030000};
+                ns[s] = 40000000;
+                made_step(f.runs[1], run_rank_at(f.runs[1], i), part);
+            }
+        f.runs[1]->ranks[0].phases = &phase;
+        f.runs[1]->ranks[0].n_phases = 1;
+        tell(&f);
+        assert_finds(&f.rep.series[0].said, PHRASE_SCALING_WAITING);
+        assert_string_equal(f.rep.series[0].said.headline.slot[0].name, cases[t][1]);
+        f.runs[1]->ranks[0].n_phases = 0;
+        release(&f);
+    }
+}
+
 /* The rank of a pair that has more to do adds half of that to the mean of compute and half to the mean of waiting.
  * Whatever the factor and the noise, the cause is the rank. If both ranks compute longer, it is compute. */
 static void test_slow_rank_of_two(void **state)
@@ -286,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_rank_limits_scaling),
+        cmocka_unit_test(test_waiting_for_files),
         cmocka_unit_test(test_slow_rank_of_two),
         cmocka_unit_test(test_stops_before_the_cores_run_out),
         cmocka_unit_test(test_one_rank_does_not_communicate),
