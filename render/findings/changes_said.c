@@ -188,6 +188,15 @@ struct phrase said_no_changes(const struct report *rep)
     return is_said ? PHRASE(NONE) : PHRASE(NO_CHANGES, slot_reason(&rep->no_changes));
 }
 
+/* Without steps, the time of the whole run shows whether the program got faster, if the monitors know it. */
+static struct phrase run_time(const struct changes *c)
+{
+    const struct slot after = slot_time(c->run_ns[AFTER]), before = slot_time(c->run_ns[BEFORE]);
+    return c->run_ns[BEFORE] <= 0                                       ? PHRASE(CHANGED_STEPS_UNKNOWN)
+           : fmt_is_same(fmt_time(after.count), fmt_time(before.count)) ? PHRASE(CHANGED_SAME_RUN_TIME, after)
+                                                                        : PHRASE(CHANGED_RUN_TIME, after, before);
+}
+
 void narrate_changes(struct report *rep)
 {
     struct changes *c = rep->changes;
@@ -198,8 +207,10 @@ void narrate_changes(struct report *rep)
     c->said = (struct said){.headline = changes_are_unequal(c) ? PHRASE(CHANGED_UNEQUAL) : headline(t, kind)};
     if (changes_are_unequal(c))
         say_unequal(&c->said, c, t);
+    if (!c->has_steps && *c->program[BEFORE])
+        said_add(&c->said, PHRASE(COMPARED_PROGRAMS, slot_name(c->program[BEFORE]), slot_name(c->program[AFTER])));
     if (!c->has_steps)
-        said_add(&c->said, PHRASE(CHANGED_STEPS_UNKNOWN));
+        said_add(&c->said, run_time(c));
     const int64_t *span_ns = c->gpu[DEV_SPAN];
     int is_timed = kind == CHANGED_KERNELS && !c->has_steps && span_ns[BEFORE] > 0 && span_ns[AFTER] > 0;
     const struct phrase done = is_timed ? work(c, t) : PHRASE(NONE),

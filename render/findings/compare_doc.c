@@ -216,10 +216,17 @@ static struct phrase part_changed(struct report *rep, const struct comparison *c
                : PHRASE(PART_FELL, name, before, after);
 }
 
+static struct phrase of_programs(const struct comparison *c)
+{
+    return *c->program_before ? PHRASE(COMPARED_PROGRAMS, slot_name(c->program_before), slot_name(c->program_after))
+                              : PHRASE(NONE);
+}
+
 static void say_support_of(struct report *rep, struct comparison *c)
 {
     const struct compared *s = &c->step;
     struct said *out = &c->said;
+    said_add(out, of_programs(c));
     if (!s->change_ns.has)
         said_add(out, PHRASE(STEP_WAS, slot_time(s->before_ns), slot_time(s->after_ns)));
     else if (!is_chance(c) && s->before_ns > 0 && s->after_ns > 0)

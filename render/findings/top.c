@@ -332,7 +332,9 @@ int is_series_told(const struct report *rep, int index)
 void top_of_comparison(struct report *rep, const struct comparison *c)
 {
     struct dcr_arena *a = &rep->arena;
-    const char *forecast = say_phrases(a, c->forecast, COMPARED_MAX),
+    const struct phrase *first = &c->said.support[0];
+    const char *programs = first->id == PHRASE_COMPARED_PROGRAMS ? say_phrase(a, first) : "",
+               *forecast = joined(rep, programs, say_phrases(a, c->forecast, COMPARED_MAX)),
                *unknown = say_phrases(a, c->sure[SURE_UNKNOWN], SAID_MAX);
     const struct phrase sure =
         PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because));

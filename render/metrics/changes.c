@@ -2,6 +2,7 @@
 #include "render/metrics/changes.h"
 
 #include "render/metrics/recorded.h"
+#include "render/metrics/series/differing.h"
 #include "render/model/build.h"
 
 #include <math.h>
@@ -494,7 +495,7 @@ int times_by_name(struct dcr_arena *arena, const struct run *a, enum timed_names
 
 struct changes changes_between(struct dcr_arena *arena, const struct run *before, const struct run *after)
 {
-    struct changes c = {.sentence = "", .support = ""};
+    struct changes c = {.program = {"", ""}, .sentence = "", .support = ""};
     const struct run *sides[N_SIDES] = {before, after};
     for (enum changed_kind k = 0; k < N_CHANGED_KINDS; k++)
         if (is_whole(before, k) && is_whole(after, k))
@@ -542,6 +543,15 @@ static struct reason why_not(const struct report *rep, const struct report *befo
     return is_same_window ? REASON(NONE) : REASON(NAMES_OTHER_WINDOW, slot_time(p.ns), slot_time(q.ns));
 }
 
+static void fill_run_times(struct changes *c, const struct run *before, const struct run *after)
+{
+    double x = whole_run_ns(before), y = whole_run_ns(after);
+    if (x < LEAST_RUN_NS || y < LEAST_RUN_NS || has_other_batch(before, after))
+        return;
+    c->run_ns[BEFORE] = (int64_t)x;
+    c->run_ns[AFTER] = (int64_t)y;
+}
+
 void changes_of_report(struct report *rep, const struct report *before)
 {
     rep->no_changes = why_not(rep, before);
@@ -552,6 +562,11 @@ void changes_of_report(struct report *rep, const struct report *before)
     c->has_steps = rep->n_comparisons > 0;
     c->n_steps[BEFORE] = before->runs[0].n_steps;
     c->n_steps[AFTER] = rep->runs[0].n_steps;
+    fill_run_times(c, before->runs[0].run, rep->runs[0].run);
+    const char *programs[N_SIDES];
+    if (has_other_program(before->runs[0].run, rep->runs[0].run, programs) && *programs[BEFORE] && *programs[AFTER])
+        for (int side = 0; side < N_SIDES; side++)
+            c->program[side] = dcr_arena_strdup(&rep->arena, programs[side]);
     for (int k = 0; k < N_CHANGED_KINDS; k++)
         if (c->of[k].n_rows)
             rep->changes = c;

@@ -42,9 +42,11 @@ struct changes {
     int n_gpus[N_SIDES]; /* 0 without a table of kernels */
     /* Sums over GPUs; counts in columns that are counts. 0 unless both sides have GPUs. */
     int64_t gpu[N_DEVICE_COLUMNS][N_SIDES];
-    int has_steps;            /* they are compared too */
-    int64_t n_steps[N_SIDES]; /* of the runs; if they differ, totals show other work, not a change */
-    struct said said;         /* what changed; set, like the rest, by narrate_changes */
+    int has_steps;                /* they are compared too */
+    int64_t n_steps[N_SIDES];     /* of the runs; if they differ, totals show other work, not a change */
+    int64_t run_ns[N_SIDES];      /* of the whole runs; 0: not known of both, too short, or of another batch */
+    const char *program[N_SIDES]; /* names of the programs if they differ, else "" */
+    struct said said;             /* what changed; set, like the rest, by narrate_changes */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX];
     const char *sentence, *support;
 };

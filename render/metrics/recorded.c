@@ -118,6 +118,12 @@ struct recorded recorded_part(const struct run *a)
     return r;
 }
 
+double whole_run_ns(const struct run *a)
+{
+    int is_known = a->is_complete && *a->collector_version && a->ranks_len > 0 && a->ranks_len == a->n_ranks;
+    return is_known ? (double)recorded_part(a).watched_ns / a->ranks_len : 0;
+}
+
 /* Nanoseconds for one event: `make bench-collect` on a Zen 3, about (docs/performance.md). */
 #define COST_RANGE_NS 60
 #define COST_MPI_NS 100

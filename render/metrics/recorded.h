@@ -42,6 +42,12 @@ struct recorded {
 };
 struct recorded recorded_part(const struct run *a);
 
+/** whole_run_ns - how long the ranks' processes ran, start and end included: the mean over the ranks of a complete run.
+ *  0 = not known. The monitor looks at a process every tenth of a second, which is too seldom to compare runs of less
+ *  than LEAST_RUN_NS. */
+enum { LEAST_RUN_NS = 1000000000 };
+double whole_run_ns(const struct run *a);
+
 /** recording_cost - what the recording itself cost. Inside the program: estimated from the numbers of recorded events
  * and the cost of one on a test machine (docs/performance.md). Beside it: the processor time of the collectors, as
  * measured. Test: tests/unit/test_recorded.c */

@@ -61,6 +61,122 @@ static void test_loading_removed(void **state)
     run_free(new[0]);
 }
 
+/* A fix may rename a program, or another program was given by mistake: both names come first. */
+static void test_other_program(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after, *script;
+        int is_other;
+    } cases[] = {{"chain", "chain_fixed", "", 1},
+                 {"chain", "chain", "", 0},
+                 {"", "", "train.py", 1},
+                 {"", "", "", 0}}; /* a launcher alone tells no name */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *old[] = {made_even_run(1, 64, 40, 40, 0, 60, 0)}, *new[] = {made_even_run(1, 64, 40, 40, 0, 5, 0)};
+        const char *command[] = {"./chain"}, *other[] = {"python3", cases[i].script};
+        struct report before = {0}, after = {0};
+        old[0]->program.name = cases[i].before;
+        new[0]->program.name = cases[i].after;
+        old[0]->command = command;
+        new[0]->command = other;
+        old[0]->n_command = 1;
+        new[0]->n_command = *cases[i].script ? 2 : 0;
+        tell(&before, old, 1);
+        tell(&after, new, 1);
+        assert_int_equal(compare(&after, &before), 1);
+        narrate(&after);
+        narrate_comparisons(&after);
+        const struct comparison *c = &after.comparisons[0];
+        const struct phrase *said = &c->said.support[0];
+        assert_int_equal(said->id == PHRASE_COMPARED_PROGRAMS, cases[i].is_other);
+        assert_int_equal(strstr(after.verdict, "of two programs (chain and ") != NULL, cases[i].is_other);
+        if (cases[i].is_other) {
+            assert_string_equal(said->slot[0].name, "chain");
+            assert_string_equal(said->slot[1].name, *cases[i].script ? "train.py" : "chain_fixed");
+        }
+        assert_string_equal(c->differing, "");
+        report_free(&before);
+        report_free(&after);
+        run_free(old[0]);
+        run_free(new[0]);
+    }
+}
+
+/* One step of two ranks that compute and exchange data. */
+static void add_step_of_two(struct run *r, int64_t first, int64_t second, int64_t comm)
+{
+    const int64_t most = first > second ? first : second, of[] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        const int64_t ns[N_CATEGORIES] = {[CAT_COMPUTE] = of[i], [CAT_COMM] = most - of[i] + comm};
+        made_step(r, run_rank_at(r, i), ns);
+    }
+}
+
+/* Ranks that are late in turn: without any exchange they save the waiting too, so the time of the cause includes it. */
+static void test_waiting_in_turn(void **state)
+{
+    (void)state;
+    for (int is_fixed = 0; is_fixed < 2; is_fixed++) {
+        struct run *old[] = {made_run(2, 64)}, *new[] = {made_run(2, 64)};
+        for (int s = 0; s < 40; s++) {
+            add_step_of_two(old[0], s % 2 ? 8000 : 2000, s % 2 ? 2000 : 8000, 100);
+            add_step_of_two(new[0], s % 2 || is_fixed ? 5000 : 3000, s % 2 && !is_fixed ? 3000 : 5000, 60);
+        }
+        struct report before = {0}, after = {0};
+        tell(&before, old, 1);
+        tell(&after, new, 1);
+        narrate(&before);
+        assert_int_equal(before.claims[before.first_claim].cls, CLASS_COMMUNICATION);
+        assert_int_equal(compare(&after, &before), 1);
+        narrate(&after);
+        narrate_comparisons(&after);
+        const struct comparison *c = &after.comparisons[0];
+        const struct prediction *p = &c->predictions[0];
+        assert_int_equal(p->cls, CLASS_COMMUNICATION);
+        assert_true(p->is_exchange);
+        assert_int_equal(p->predicted_mean_ns, before.claims[before.first_claim].gain_ns);
+        assert_true(p->predicted_mean_ns > 100 && p->predicted_mean_ns <= p->before_ns);
+        assert_int_equal(p->before_ns, 3100); /* 100 of transfer, and 6000 of waiting on one of two ranks */
+        assert_int_equal(p->after_ns, is_fixed ? 60 : 1060);
+        assert_null(strstr(c->support, "any transfer"));
+        report_free(&before);
+        report_free(&after);
+        run_free(old[0]);
+        run_free(new[0]);
+    }
+}
+
+/* The cause that the report before names first comes first here too, although another has the larger gain. */
+static void test_named_first(void **state)
+{
+    (void)state;
+    struct run *old[] = {made_even_run(1, 64, 40, 100, 0, 60, 40)}, *new[] = {made_even_run(1, 64, 40, 100, 0, 60, 38)};
+    struct report before = {0}, after = {0};
+    tell(&before, old, 1);
+    tell(&after, new, 1);
+    narrate(&before);
+    int data = before.first_claim;
+    assert_int_equal(before.claims[data].cls, CLASS_DATA);
+    for (int i = 0; i < 2; i++) {
+        after.n_comparisons = 0;
+        assert_int_equal(compare(&after, &before), 1);
+        narrate(&after);
+        narrate_comparisons(&after);
+        const struct comparison *c = &after.comparisons[0];
+        assert_int_equal(c->n_predictions, 2);
+        assert_int_equal(c->predictions[0].cls, i ? CLASS_IO : CLASS_DATA);
+        assert_int_equal(c->predictions[0].predicted_mean_ns, before.claims[before.first_claim].gain_ns);
+        for (int k = 0; k < before.n_claims; k++) /* as a series may */
+            if (before.claims[k].cls == CLASS_IO)
+                before.first_claim = k;
+    }
+    report_free(&before);
+    report_free(&after);
+    run_free(old[0]);
+    run_free(new[0]);
+}
+
 /* Traces of two GPU models compare machines as well. */
 static void test_other_gpu(void **state)
 {
@@ -590,15 +706,16 @@ static void test_what_nobody_sees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loading_removed),      cmocka_unit_test(test_other_gpu),
-        cmocka_unit_test(test_gain_by_medians),      cmocka_unit_test(test_gain_is_a_bound),
-        cmocka_unit_test(test_other_emulated_nodes), cmocka_unit_test(test_like_with_like),
-        cmocka_unit_test(test_no_difference),        cmocka_unit_test(test_slow_rank_as_fast),
-        cmocka_unit_test(test_one_trace_of_many),    cmocka_unit_test(test_what_nobody_sees),
-        cmocka_unit_test(test_nothing_to_compare),   cmocka_unit_test(test_more_than_promised),
-        cmocka_unit_test(test_chance_is_no_gain),    cmocka_unit_test(test_several_and_longer),
-        cmocka_unit_test(test_forecast_that_missed), cmocka_unit_test(test_unknown_is_no_zero),
-        cmocka_unit_test(test_unknown_on_one_side),
+        cmocka_unit_test(test_other_program),      cmocka_unit_test(test_waiting_in_turn),
+        cmocka_unit_test(test_named_first),        cmocka_unit_test(test_loading_removed),
+        cmocka_unit_test(test_other_gpu),          cmocka_unit_test(test_gain_by_medians),
+        cmocka_unit_test(test_gain_is_a_bound),    cmocka_unit_test(test_other_emulated_nodes),
+        cmocka_unit_test(test_like_with_like),     cmocka_unit_test(test_no_difference),
+        cmocka_unit_test(test_slow_rank_as_fast),  cmocka_unit_test(test_one_trace_of_many),
+        cmocka_unit_test(test_what_nobody_sees),   cmocka_unit_test(test_nothing_to_compare),
+        cmocka_unit_test(test_more_than_promised), cmocka_unit_test(test_chance_is_no_gain),
+        cmocka_unit_test(test_several_and_longer), cmocka_unit_test(test_forecast_that_missed),
+        cmocka_unit_test(test_unknown_is_no_zero), cmocka_unit_test(test_unknown_on_one_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -471,6 +471,12 @@ static void compare_at(struct report *rep, const struct report *before, const st
         c->nodes_before = nodes_words(rep, x, y);
         c->nodes_after = nodes_words(rep, y, x);
     }
+    c->program_before = c->program_after = "";
+    const char *programs[2];
+    if (has_other_program(x, y, programs) && *programs[0] && *programs[1]) {
+        c->program_before = dcr_arena_strdup(&rep->arena, programs[0]);
+        c->program_after = dcr_arena_strdup(&rep->arena, programs[1]);
+    }
     c->lost_before = has_losses(&a);
     c->lost_after = has_losses(&b);
     c->least_steps = least_steps(&b, least_steps(&a, INT64_MAX));

@@ -88,6 +88,8 @@ struct comparison {
     /* "0.25 core, 20 Mbit/s each": emulated nodes that differ before and after; "" if they do not. If nothing else was
      * changed, `differing` does not name them, because they are what is compared. */
     const char *nodes_before, *nodes_after;
+    /* Names of the programs if they differ, else "". A fix may rename a program, so they are still compared. */
+    const char *program_before, *program_after;
     int lost_before, lost_after; /* do traces of runs of a side lack events? */
     int64_t least_steps;         /* of any of its runs */
     struct said said;            /* what changed; set, like the rest, by narrate_comparisons */

@@ -101,6 +101,14 @@ static int has_other_nodes(const struct run *a, const struct run *b)
     return 0;
 }
 
+int has_other_program(const struct run *a, const struct run *b, const char *names[2])
+{
+    int is_by_command = !*a->program.name || !*b->program.name;
+    names[0] = is_by_command ? program_of(a) : a->program.name;
+    names[1] = is_by_command ? program_of(b) : b->program.name;
+    return strcmp(names[0], names[1]) != 0;
+}
+
 const char *differing_keys(struct report *rep, const struct run_result *first, const struct run_result *second)
 {
     struct names x = {rep, "", 0};
@@ -108,10 +116,8 @@ const char *differing_keys(struct report *rep, const struct run_result *first, c
     const struct run_program *p = &a->program, *q = &b->program;
     int per_node[2] = {first->n_nodes > 0 ? first->n_ranks / first->n_nodes : 0,
                        second->n_nodes > 0 ? second->n_ranks / second->n_nodes : 0};
-    /* A program that does not state its name is known by its command. */
-    int is_by_command = !*p->name || !*q->name;
-    int is_other = strcmp(is_by_command ? program_of(a) : p->name, is_by_command ? program_of(b) : q->name) != 0;
-    if (is_other) { /* their options have nothing in common */
+    const char *programs[2];
+    if (has_other_program(a, b, programs)) { /* their options have nothing in common */
         add_if(&x, 1, "program");
         add_if(&x, per_node[0] != per_node[1], "ranks per node");
         return x.text;

@@ -84,6 +84,11 @@ int has_other_batch(const struct run *a, const struct run *b);
  *  other series? */
 int scaling_is_masked(const char *option);
 
+/** has_other_program - do two runs have programs of other names? A program that does not state its name is known by its
+ *  command.
+ *  names    gets both; they borrow from the runs, "" = not known. Test: tests/unit/test_compare.c */
+int has_other_program(const struct run *a, const struct run *b, const char *names[2]);
+
 /** program_of - what was run: the name it gives itself or the file of its command; "" when only a launcher is known.
  *  returns  borrows from the run */
 const char *program_of(const struct run *a);

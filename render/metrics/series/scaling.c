@@ -165,10 +165,10 @@ static void fill_run_times(const struct report *rep, struct series_point *p)
     for (int i = 0; i < p->n_runs; i++) {
         const struct run *a = rep->runs[p->runs[i]].run;
         struct mpi_share m = mpi_share(a);
-        int64_t watched = recorded_part(a).watched_ns;
-        has_run &= a->is_complete && *a->collector_version && a->ranks_len == a->n_ranks && watched > 0;
+        double whole = whole_run_ns(a);
+        has_run &= whole > 0;
         has_mpi &= m.has && !a->has_window;
-        run += has_run ? (double)watched / a->ranks_len / p->n_runs : 0;
+        run += has_run ? whole / p->n_runs : 0;
         mpi += has_mpi && has_run ? (double)m.ns / a->ranks_len / p->n_runs : 0;
     }
     p->run_ns = has_run ? (int64_t)run : 0;
@@ -322,10 +322,9 @@ static void fill_speedups(struct series *s)
 }
 
 /* Why whole runs cannot be compared. REASON_NONE: they can, if each did the same work. Equal commands count as equal
- * work. The monitor looks at a process every tenth of a second, which is too seldom for runs of less than a second. */
+ * work. */
 static struct reason why_no_run_times(const struct report *rep, const struct series *s)
 {
-    const int64_t least_ns = 1000000000;
     const struct reason none = REASON(SPEEDUP_WITHOUT_RATES, slot_name(counted_word(rep->unit)));
     const struct run *first = rep->runs[s->points[0].runs[0]].run;
     if ((s->kind != SCALING_STRONG && s->kind != SCALING_UNKNOWN) || first->n_command == 0)
@@ -337,7 +336,7 @@ static struct reason why_no_run_times(const struct report *rep, const struct ser
         for (int k = 0; k < p->n_runs && s->kind == SCALING_UNKNOWN; k++)
             if (has_other_batch(first, rep->runs[p->runs[k]].run))
                 return REASON(SPEEDUP_OTHER_BATCH);
-        if (p->run_ns < least_ns)
+        if (p->run_ns < LEAST_RUN_NS)
             return REASON(SPEEDUP_SHORT_RUNS);
     }
     return REASON(NONE);
