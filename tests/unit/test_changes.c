@@ -272,6 +272,8 @@ struct made {
     struct kernel kernels[2];
     int64_t span_ns, idle_ns;
     int lacks_kernels, n_more_gpus, n_steps, n_more_runs;
+    int64_t run_ns; /* that the process of its rank ran */
+    const char *program;
 };
 
 /* Why the last said_of compared nothing. */
@@ -290,6 +292,12 @@ static struct said said_of(struct made before, struct made after)
         const struct made *m = side ? &after : &before;
         runs[side] = made_gpu(m->kernels, 2, m->span_ns, m->idle_ns);
         runs[side]->traces[0].lacks_kernels = m->lacks_kernels;
+        runs[side]->program.name = m->program ? m->program : "";
+        if (m->run_ns) {
+            run_rank_at(runs[side], 0)->process_seconds = (double)m->run_ns / 1e9;
+            runs[side]->n_ranks = runs[side]->is_complete = 1;
+            runs[side]->collector_version = "1.0.0";
+        }
         if (m->n_more_gpus) {
             struct foreign_trace t = runs[side]->traces[0];
             t.file = "1.sqlite";
@@ -355,6 +363,30 @@ static void test_less_work(void **state)
     assert_int_equal(s.support[4].slot[0].count, 50000);
     assert_string_equal(s.support[5].slot[0].name, "g");
     assert_true(s.support[6].slot[0].real > 0.299 && s.support[6].slot[0].real < 0.301);
+}
+
+/* Without steps, the time of the runs shows it, unless the monitors look too seldom. Other programs come first. */
+static void test_run_times(void **state)
+{
+    (void)state;
+    struct made x = before, y = before;
+    x.run_ns = 2300000000;
+    y.run_ns = 1400000000;
+    struct said s = said_of(x, y);
+    assert_int_equal(s.support[0].id, PHRASE_CHANGED_RUN_TIME);
+    assert_int_equal(s.support[0].slot[0].count, 1400000000);
+    assert_int_equal(s.support[0].slot[1].count, 2300000000);
+    x.program = "f";
+    y.program = "fixed";
+    s = said_of(x, y);
+    assert_int_equal(s.support[0].id, PHRASE_COMPARED_PROGRAMS);
+    assert_int_equal(s.support[1].id, PHRASE_CHANGED_RUN_TIME);
+    y.run_ns = 2300000001;
+    s = said_of(x, y);
+    assert_int_equal(s.support[1].id, PHRASE_CHANGED_SAME_RUN_TIME);
+    y.run_ns = 900000000;
+    s = said_of(x, y);
+    assert_int_equal(s.support[1].id, PHRASE_CHANGED_STEPS_UNKNOWN);
 }
 
 /* Shorter calls, a kernel of another name, or another window: the amount of work is not judged. */
@@ -511,6 +543,7 @@ int main(void)
                                        cmocka_unit_test(test_operators_of_two_recorders),
                                        cmocka_unit_test(test_files_in_spools),
                                        cmocka_unit_test(test_files_of_each_run),
+                                       cmocka_unit_test(test_run_times),
                                        cmocka_unit_test(test_less_work),
                                        cmocka_unit_test(test_no_less_work),
                                        cmocka_unit_test(test_unequal_steps),
