@@ -138,7 +138,7 @@ static struct phrase largest_kind(const struct file_time *f)
     return (struct phrase){.id = of[most], .slot = {slot_percent((double)f->kind_ns[most] / (double)f->ns)}};
 }
 
-static struct phrase where_files_are(struct report *rep, const struct file_time *f)
+struct phrase where_files_are(struct report *rep, const struct file_time *f)
 {
     if (f->largest && 2 * f->largest_ns > f->ns) {
         const char *base = strrchr(f->largest->name, '/');

@@ -33,9 +33,8 @@ static void test_slow_rank_limits_scaling(void **state)
 static void test_waiting_for_files(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {{"read", "ranks that read files"},
-                                           {"write", "ranks that write files"},
-                                           {"open", "ranks that read or write files"}};
+    static const char *const cases[][2] = {
+        {"read", "ranks reading files"}, {"write", "ranks writing files"}, {"open", "ranks using files"}};
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
         struct fixture f = {.n = 2};
         int64_t ns[40];
