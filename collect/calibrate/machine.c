@@ -317,16 +317,15 @@ static long last_level_bytes(void)
 
 static const size_t least_bytes = 32 << 20, most_bytes = 256 << 20; /* of an array */
 
-/* Most bytes of one array: a sixteenth of the free memory. */
+/* Bytes of an array of every core together: a sixteenth of the free memory. */
 static size_t room_bytes(void)
 {
     char text[8192];
     uint64_t available_kb = 0;
-    size_t room = most_bytes;
     if (procfs_read("/proc/meminfo", text, sizeof text, NULL) > 0 &&
         procfs_field(text, "MemAvailable", &available_kb) == 0)
-        room = (size_t)available_kb * 1024 / 16;
-    return room < most_bytes ? room : most_bytes;
+        return (size_t)available_kb * 1024 / 16;
+    return most_bytes;
 }
 
 /* Bytes of one array: four times the last-level cache, as STREAM demands, if there is room. */
@@ -335,6 +334,7 @@ static size_t array_bytes(json_t *o, size_t room)
     size_t want = 4 * (size_t)last_level_bytes();
     size_t bytes = want < least_bytes ? least_bytes : want;
     bytes = bytes > room ? room : bytes;
+    bytes = bytes > most_bytes ? most_bytes : bytes;
     json_object_set_new(o, "array_bytes", json_integer((json_int_t)bytes));
     json_object_set_new(o, "last_level_cache_bytes", json_integer((json_int_t)last_level_bytes()));
     if (bytes < want)
@@ -345,7 +345,7 @@ static size_t array_bytes(json_t *o, size_t room)
 }
 
 /* One core works on whole arrays, several on equal parts of them. A processor may have several last-level caches, so
- * each part is also larger than a core's share of any of them, if there is room. */
+ * each part has at least 32 MB, if there is room: no processor has so much cache for a core. */
 json_t *machine_memory(const cpu_set_t *cpus)
 {
     size_t n = CPU_COUNT(cpus) ? (size_t)CPU_COUNT(cpus) : 1;

@@ -202,11 +202,12 @@ static int has_equal_shares(const struct run_result *r)
            a->program.global_batch % r->n_ranks == 0;
 }
 
-/* A barrier sends no data that could arrive later, so a call that does not block does not replace it. */
+/* A barrier sends no data that could arrive later, so a call that does not block does not replace it. With steps, calls
+ * that are rarer than every second step are not of the steps. */
 static enum advice for_serial_part(const struct run_result *r)
 {
     const char *call =
-        r->alone.call ? r->alone.call : most_waited_call(r->run, r->alone.rank, r->has_steps ? r->step.n : 1);
+        r->alone.call ? r->alone.call : most_waited_call(r->run, r->alone.rank, r->has_steps ? (r->step.n + 1) / 2 : 1);
     return call && strcmp(call, "MPI_Barrier") == 0 ? ADVICE_ALONE_BARRIER
            : r->has_steps                           ? ADVICE_ALONE
                                                     : ADVICE_ALONE_MPI;
@@ -248,7 +249,9 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
                                                                                       : both;
         break;
     case CLASS_IO:
-        both = !r->has_steps ? of_files(r->run) : files_used(r) == FILES_READ ? ADVICE_READ_FILES : both;
+        both = !r->has_steps                                                              ? of_files(r->run)
+               : r->classes[cls].judged.by == JUDGED_SHARE && files_used(r) == FILES_READ ? ADVICE_READ_FILES
+                                                                                          : both;
         break;
     case CLASS_HOST:
         both = is_inference(r->run) ? ADVICE_LAUNCHES_OF_INFERENCE : both;

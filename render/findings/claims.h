@@ -7,9 +7,9 @@
 /** claims_of_runs - one claim per limiting class and run, ordered by predicted gain; headline and support of each run.
  */
 void claims_of_runs(struct report *rep);
-/** claim_that_saves_more - index of the first claim of run r if its cause takes about the same share on all node counts
- *  but saves clearly more than the claim about scaling (by gain_limits of a step); else -1. Shared cores and compute do
- *  not count. Test: tests/unit/test_narrate_series.c */
+/** claim_that_saves_more - index of the first claim of run r if its removal saves more than that of the claim about
+ *  scaling, by over gain_limits of a step; else -1. Shared cores and compute do not count. Test:
+ * tests/unit/test_narrate_series.c */
 int claim_that_saves_more(const struct report *rep, const struct run_result *r, const struct claim *scaling);
 /** claims_of_series - what limits scaling in each series, and its texts. After claims_of_runs. */
 void claims_of_series(struct report *rep);

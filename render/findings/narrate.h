@@ -29,9 +29,6 @@ void claim_basis(const struct report *rep, const struct claim *c, struct dcr_buf
  *  them. */
 int is_series_told(const struct report *rep, int index);
 
-/** is_gain_of_exchange - does a saving of gain_ns in communication contain more than transfer, in a run that tells
- *  transfer from waiting? */
-int is_gain_of_exchange(const struct run_result *r, int64_t gain_ns);
 /** exchange_of_gain - what such a saving does without: "transfer", or "any exchange between ranks" if it saves more
  *  than transfer. */
 const char *exchange_of_gain(struct dcr_arena *a, const struct run_result *r, int64_t gain_ns);

@@ -171,13 +171,17 @@ static void say_loading_or_files(struct report *rep, const struct run_result *r,
     if (is_caused)
         said_some(s, is_data ? PHRASE(LOADING_AND_WAITING, slot_time(own), slot_time(k->caused_ns))
                              : PHRASE(FILES_AND_WAITING, slot_time(own), slot_time(k->caused_ns)));
-    const struct file_time all = file_time(r->run);
-    said_some(s, is_data ? phrase_of_loading(r) : where_files_are(rep, &all));
+    if (is_data)
+        said_some(s, phrase_of_loading(r));
     said_some(s, share_of_median_step(rep, r, k->cls));
     if ((double)files > rep->thresholds.loss_matters * (double)r->step.mean_ns)
         said_some(s, PHRASE(FILES_WHILE_LOADING, slot_time(files)));
     else if (!is_caused && k->judged.by == JUDGED_SHARE)
         said_some(s, share_before(rep, r, part, part));
+    if (!is_data) {
+        const struct file_time all = file_time(r->run);
+        said_some(s, where_files_are(rep, &all));
+    }
 }
 
 /* A run whose ranks use little processor time while compute is recorded. */

@@ -15,9 +15,9 @@ struct said said_of_nothing(struct report *rep, const struct run_result *r);
 /** phrase_of_communication - is communication the cause? Its time in a step of a run or point; none for one rank, and
  *  if it was not judged. Test: tests/unit/test_narrate_runs.c */
 struct phrase phrase_of_communication(const struct run_result *r, const int64_t part_ns[N_PARTS], int64_t step_ns);
-/** where_files_are - the file, or the folder, that takes most of the time in all calls on files; none if that is
- * spread. (stepless.c)  Test: tests/unit/test_narrate.c */
 struct file_time;
+/** where_files_are - the file or the folder with most of the time in all calls on files; none if that is spread.
+ *  (waiting.c)  Test: tests/unit/test_narrate.c */
 struct phrase where_files_are(struct report *rep, const struct file_time *f);
 /** phrase_of_small_messages - the call and the size of its messages, if those are small and many; else none. */
 struct phrase phrase_of_small_messages(const struct run_result *r);

@@ -142,7 +142,7 @@ static const struct series_point *stops_after(const struct series *s)
 static const struct phrase file_ranks[] = {[FILES_BOTH] = {.id = PHRASE_NAME_FILE_RANKS},
                                            [FILES_READ] = {.id = PHRASE_NAME_READERS},
                                            [FILES_WRITTEN] = {.id = PHRASE_NAME_WRITERS}},
-                           file_work[] = {[FILES_BOTH] = {.id = PHRASE_NAME_READING_AND_WRITING},
+                           file_work[] = {[FILES_BOTH] = {.id = PHRASE_NAME_USING_FILES},
                                           [FILES_READ] = {.id = PHRASE_NAME_READING},
                                           [FILES_WRITTEN] = {.id = PHRASE_NAME_WRITING}};
 

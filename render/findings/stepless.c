@@ -138,18 +138,6 @@ static struct phrase largest_kind(const struct file_time *f)
     return (struct phrase){.id = of[most], .slot = {slot_percent((double)f->kind_ns[most] / (double)f->ns)}};
 }
 
-struct phrase where_files_are(struct report *rep, const struct file_time *f)
-{
-    if (f->largest && 2 * f->largest_ns > f->ns) {
-        const char *base = strrchr(f->largest->name, '/');
-        return PHRASE(FILES_IN_ONE, slot_name(base && base[1] ? base + 1 : f->largest->name));
-    }
-    if (f->n_in_folder > 1 && 2 * f->folder_ns > f->ns)
-        return PHRASE(FILES_IN_FOLDER, slot_count(f->n_in_folder),
-                      slot_name(report_text(rep, "%.*s", f->folder_len, f->folder)));
-    return PHRASE(NONE);
-}
-
 static void add_files_claim(struct report *rep, struct run_result *r, const struct file_time *f)
 {
     struct said s = {.headline = PHRASE(FILES_SHARE, slot_percent(f->ratio))};

@@ -153,14 +153,17 @@ static void add_real_nodes(struct report *rep, int is_ours)
 
 void say_how_sure(struct report *rep, const struct series *s, const struct run_result *r, const struct claim *c)
 {
-    const char *because = c ? c->confidence_because : r->confidence_because;
-    enum confidence sure = c ? c->confidence : r->confidence;
+    /* The advice may be on another claim than the headline. */
+    const struct claim *told = s && s->limit_claim >= 0 ? &rep->claims[s->limit_claim] : c;
+    const char *because = told ? told->confidence_because : r->confidence_because;
+    enum confidence sure = told ? told->confidence : r->confidence;
     add_fact(rep, s, c, r);
-    int is_shared = c && c->cls == CLASS_SHARED; /* the finding is not a share of step time, so no interval fits */
+    int is_shared =
+        told && told->cls == CLASS_SHARED; /* the finding is not a share of step time, so no interval fits */
     if (!add_steps(rep, s, r))
         sure = least_sure(rep, s, r, &because);
     else if (!is_shared)
-        add(rep, SURE_CAUSE, interval_of(rep, s, r, c));
+        add(rep, SURE_CAUSE, interval_of(rep, s, r, told));
     if (s && sure == CONFIDENCE_HIGH && !is_repeated(s)) {
         sure = CONFIDENCE_MEDIUM;
         because = say_phrase(&rep->arena, &PHRASE(SURE_ONE_RUN, slot_name(counted_word(rep->unit))));

@@ -81,29 +81,18 @@ static int is_same_advice(const struct claim *a, const struct claim *b)
     return a->action.id == b->action.id;
 }
 
-/* The stated gain is an upper bound, or that of removing all communication. Looking and measuring again save nothing,
- * so nothing is said of them. r: NULL = not known */
-static struct phrase less_than_gain(const struct claim *c, const struct run_result *r)
+/* The stated gain is that of removing all communication. Most advice removes a part of it, but using one rank removes
+ * all, and looking removes none. */
+static int is_part_of_gain(const struct claim *c)
 {
-    if (c->is_measuring || is_advice_to_look(c))
-        return PHRASE(NONE);
-    if (c->gain_basis == GAIN_BOUND) /* a known number of workers hides all loading */
-        return r && c->cls == CLASS_DATA && r->loading.n_workers > 0 ? PHRASE(NONE) : PHRASE(EXPECT_PERHAPS_LESS);
-    /* using one rank removes all communication */
-    return c->cls == CLASS_COMMUNICATION && c->action.id != ADVICE_NO_COLLECTIVES ? PHRASE(EXPECT_PART) : PHRASE(NONE);
+    return c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND && c->action.id != ADVICE_NO_COLLECTIVES &&
+           !is_advice_to_look(c);
 }
 
 /* The run whose gain is stated: for a series the one that its finding is about. */
 static const struct run_result *run_of_claim(struct report *rep, const struct claim *c)
 {
     return c->run >= 0 ? &rep->runs[c->run] : c->series >= 0 ? told_run(rep, &rep->series[c->series]) : NULL;
-}
-
-/* Ranks that exchange nothing save the transfer and the time they wait for each other in turn. */
-int is_gain_of_exchange(const struct run_result *r, int64_t gain_ns)
-{
-    int is_more = gain_ns > r->part_ns[PART_TRANSFER] + r->part_ns[PART_TRANSFER] / 20;
-    return is_more && run_part_name(r, PART_TRANSFER) == part_name(PART_TRANSFER);
 }
 
 const char *exchange_of_gain(struct dcr_arena *a, const struct run_result *r, int64_t gain_ns)
@@ -133,7 +122,7 @@ static const char *expected_of(struct report *rep, const struct claim *c)
                                       ? PHRASE(EXPECT_LESS, after, now, factor)
                                       : *cause.name ? PHRASE(EXPECT_WITHOUT, cause, after, now, factor)
                                                     : PHRASE(EXPECT_ABOUT, after, now, factor),
-                                  less_than_gain(c, r)};
+                                  is_part_of_gain(c) ? PHRASE(EXPECT_PART) : PHRASE(NONE)};
     return say_phrases(&rep->arena, said, 2);
 }
 

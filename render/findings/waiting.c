@@ -1,10 +1,13 @@
 /* waiting.c - which rank the others wait for, and why it is late. See run_said.h. */
 #include "render/findings/run_said.h"
 
+#include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/rule.h"
 #include "render/say/say.h"
+
+#include <string.h>
 
 /* The time of a phase on the late rank, and its mean on the others. p NULL: of code outside of known phases */
 static void times_of(const struct run_result *r, const struct phase_result *p, int64_t *late, int64_t *others)
@@ -90,7 +93,7 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
         return PHRASE(WAITED_FOR_SLEEPER, slot_percent((double)r->wait_cause_ns[CAT_COMPUTE] / (double)wait),
                       slot_percent(r->late_used_ratio));
     int is_host = largest == CAT_OTHER && r->run->n_traces && r->classes[CLASS_HOST].verdict == VERDICT_LIMITS;
-    static const char *const did[] = {[FILES_BOTH] = "read or wrote", [FILES_READ] = "read", [FILES_WRITTEN] = "wrote"};
+    static const char *const did[] = {[FILES_BOTH] = "used", [FILES_READ] = "read", [FILES_WRITTEN] = "wrote"};
     if (largest == CAT_IO)
         return PHRASE(WAITED_FOR_FILES, slot_percent((double)r->wait_cause_ns[CAT_IO] / (double)wait),
                       slot_name(did[files_used(r)]));
@@ -112,4 +115,16 @@ struct phrase phrase_of_alone(struct report *rep, const struct run_result *r, in
                           say_phrase(&rep->arena, r->has_steps ? &PHRASE(NAME_A_STEP) : &PHRASE(NAME_THE_TIME)));
     return other >= 0 ? PHRASE(LATE_ALONE_OF_TWO, rank, share, of, slot_count(other))
                       : PHRASE(LATE_ALONE, rank, share, of);
+}
+
+struct phrase where_files_are(struct report *rep, const struct file_time *f)
+{
+    if (f->largest && 2 * f->largest_ns > f->ns) {
+        const char *base = strrchr(f->largest->name, '/');
+        return PHRASE(FILES_IN_ONE, slot_name(base && base[1] ? base + 1 : f->largest->name));
+    }
+    if (f->n_in_folder > 1 && 2 * f->folder_ns > f->ns)
+        return PHRASE(FILES_IN_FOLDER, slot_count(f->n_in_folder),
+                      slot_name(report_text(rep, "%.*s", f->folder_len, f->folder)));
+    return PHRASE(NONE);
 }

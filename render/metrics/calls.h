@@ -48,9 +48,10 @@ struct mpi_late mpi_late(const struct thresholds *t, const struct run *a);
  *  source   docs/metrics.md#breakdown. Test: tests/unit/test_rules.c */
 struct alone alone_in_calls(const struct thresholds *t, const struct run *a);
 
-/** most_waited_call - the MPI call in which the other ranks together are longest beyond `late`, a rank's number, of
- *  those that it makes at least so many times; NULL: the calls of ranks are not known, or none is longer. Test:
- * tests/unit/test_narrate.c */
+/** most_waited_call - the MPI call in which the other ranks together are longest beyond a late one.
+ *  late         the number of that rank
+ *  least_calls  calls that it makes less often are left out
+ *  returns      NULL: the calls of ranks are not known, or none is longer. Test: tests/unit/test_narrate.c */
 const char *most_waited_call(const struct run *a, int late, int64_t least_calls);
 
 /** late_in_files - calls on files of a rank that alone is late, if it spends more time in them than the mean of the

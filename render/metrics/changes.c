@@ -2,10 +2,8 @@
 #include "render/metrics/changes.h"
 
 #include "render/metrics/recorded.h"
-#include "render/metrics/series/differing.h"
 #include "render/model/build.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -508,68 +506,4 @@ struct changes changes_between(struct dcr_arena *arena, const struct run *before
                     c.gpu[v][side] = sum_of(c.gpu[v][side], sides[side]->traces[t].devices[k].value[v]);
             }
     return c;
-}
-
-static int gpus_of(const struct run *a)
-{
-    int n = 0;
-    for (int t = 0; t < a->n_traces; t++)
-        n += a->traces[t].n_devices;
-    return n;
-}
-
-/* Why sums of both sides would tell nothing. They need the same number of GPUs, and both sides as a whole or both in
- * windows. Without steps, which show how much was done, they also need the same number of ranks, and windows of one
- * length. */
-static struct reason why_not(const struct report *rep, const struct report *before)
-{
-    if (rep->n_runs != 1 || before->n_runs != 1)
-        return REASON(NAMES_SEVERAL_RUNS, slot_count(before->n_runs), slot_count(rep->n_runs));
-    const struct run_result *a = &before->runs[0], *b = &rep->runs[0];
-    const struct recorded p = recorded_part(a->run), q = recorded_part(b->run);
-    if (gpus_of(a->run) != gpus_of(b->run))
-        return REASON(NAMES_OTHER_GPUS, slot_count(gpus_of(a->run)), slot_count(gpus_of(b->run)));
-    if (p.is_part != q.is_part)
-        return REASON(NAMES_OTHER_PART, slot_name(p.is_part ? "before" : "after"));
-    if (rep->n_comparisons || a->has_steps || b->has_steps)
-        return rep->no_comparison; /* none if steps are compared */
-    if (a->n_nodes != b->n_nodes)
-        return REASON(NAMES_OTHER_NODES, slot_count(a->n_nodes), slot_count(b->n_nodes));
-    if (a->n_ranks != b->n_ranks)
-        return REASON(NAMES_OTHER_RANKS, slot_count(a->n_ranks), slot_count(b->n_ranks));
-    if (p.is_part && (p.ns <= 0 || q.ns <= 0)) /* a window of unknown length */
-        return p.ns <= 0 ? p.why : q.why;
-    int is_same_window = !p.is_part || fabs((double)(q.ns - p.ns)) <= SAME_WINDOW * (double)p.ns;
-    return is_same_window ? REASON(NONE) : REASON(NAMES_OTHER_WINDOW, slot_time(p.ns), slot_time(q.ns));
-}
-
-static void fill_run_times(struct changes *c, const struct run *before, const struct run *after)
-{
-    double x = whole_run_ns(before), y = whole_run_ns(after);
-    if (x < LEAST_RUN_NS || y < LEAST_RUN_NS || has_other_batch(before, after))
-        return;
-    c->run_ns[BEFORE] = (int64_t)x;
-    c->run_ns[AFTER] = (int64_t)y;
-}
-
-void changes_of_report(struct report *rep, const struct report *before)
-{
-    rep->no_changes = why_not(rep, before);
-    if (rep->no_changes.code)
-        return;
-    struct changes *c = dcr_arena_alloc(&rep->arena, sizeof *c);
-    *c = changes_between(&rep->arena, before->runs[0].run, rep->runs[0].run);
-    c->has_steps = rep->n_comparisons > 0;
-    c->n_steps[BEFORE] = before->runs[0].n_steps;
-    c->n_steps[AFTER] = rep->runs[0].n_steps;
-    fill_run_times(c, before->runs[0].run, rep->runs[0].run);
-    const char *programs[N_SIDES];
-    if (has_other_program(before->runs[0].run, rep->runs[0].run, programs) && *programs[BEFORE] && *programs[AFTER])
-        for (int side = 0; side < N_SIDES; side++)
-            c->program[side] = dcr_arena_strdup(&rep->arena, programs[side]);
-    for (int k = 0; k < N_CHANGED_KINDS; k++)
-        if (c->of[k].n_rows)
-            rep->changes = c;
-    if (!rep->changes)
-        rep->no_changes = REASON(NAMES_NOT_ON_BOTH);
 }

@@ -66,11 +66,6 @@ struct changes changes_between(struct dcr_arena *arena, const struct run *before
 /* Windows whose lengths differ by less, as a share, are equally long. */
 #define SAME_WINDOW 0.01
 
-/** changes_of_report - rep->changes of one run before and one after, of as many GPUs, both recorded as a whole or both
- *  in a window: of compared steps, or without steps of as many nodes and ranks in windows of one length. Else it stays
- *  NULL, and rep->no_changes is why. Call after compare(). */
-void changes_of_report(struct report *rep, const struct report *before);
-
 /* The time of one run by name, over the whole recording. Traces of other tools and ranges of native traces may show the
  * same time, so their operators are never added up. */
 enum timed_names { TIMED_OPERATORS, TIMED_RANGES, TIMED_MPI, TIMED_COLLECTIVES };

@@ -70,3 +70,10 @@ unsigned known_loss_parts(const struct report *rep, const struct series *s, cons
 {
     return known_point_parts(rep, &s->points[l->from]) | known_point_parts(rep, &s->points[l->to]);
 }
+
+/* Ranks that exchange nothing save the transfer and the time they wait for each other in turn. */
+int is_gain_of_exchange(const struct run_result *r, int64_t gain_ns)
+{
+    int is_more = gain_ns > r->part_ns[PART_TRANSFER] + r->part_ns[PART_TRANSFER] / 20;
+    return is_more && run_part_name(r, PART_TRANSFER) == part_name(PART_TRANSFER);
+}

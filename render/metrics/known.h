@@ -38,4 +38,8 @@ const char *run_part_name(const struct run_result *r, enum part p);
  * waiting cannot be told apart. */
 const char *run_class_name(const struct run_result *r, enum cause_class c);
 
+/** is_gain_of_exchange - does a saving of gain_ns in communication contain more than transfer, in a run that tells
+ *  transfer from waiting? */
+int is_gain_of_exchange(const struct run_result *r, int64_t gain_ns);
+
 #endif

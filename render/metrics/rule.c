@@ -80,14 +80,23 @@ static enum files_used more_of(double read, double written)
     return read > mostly * written ? FILES_READ : written > mostly * read ? FILES_WRITTEN : FILES_BOTH;
 }
 
+/* A phase of the recorder is named after a call, that of a program after what it does. */
+static int kind_of_phase(const char *name)
+{
+    if (strcasestr(name, "load") || strcasestr(name, "restore"))
+        return DCT_IO_READ;
+    if (strcasestr(name, "save") || strcasestr(name, "checkpoint") || strcasestr(name, "write") ||
+        strcasestr(name, "dump"))
+        return DCT_IO_WRITE;
+    return summary_io_kind(name);
+}
+
 enum files_used files_used(const struct run_result *r)
 {
     double ns[DCT_N_IO] = {[DCT_IO_READ] = (double)files_in_loading(r)};
     for (int i = 0; i < r->n_phases; i++) {
-        const char *name = r->phases[i].name;
-        int is_saved = strcasestr(name, "checkpoint") || strcasestr(name, "save");
         if (r->phases[i].category == CAT_IO)
-            ns[is_saved ? DCT_IO_WRITE : summary_io_kind(name)] += (double)r->phases[i].spread.mean_ns;
+            ns[kind_of_phase(r->phases[i].name)] += (double)r->phases[i].spread.mean_ns;
     }
     if (ns[DCT_IO_READ] + ns[DCT_IO_WRITE] > ns[DCT_IO_OTHER])
         return more_of(ns[DCT_IO_READ], ns[DCT_IO_WRITE]);

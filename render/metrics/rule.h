@@ -17,9 +17,9 @@ int is_compute_waiting(const struct run_result *r);
  *  tests/unit/test_rules.c */
 int64_t files_in_loading(const struct run_result *r);
 
-/** files_used - whether the calls on files of steps mostly read or write, by the time of their phases: loading, a call,
- * a checkpoint. Where phases do not tell, by the bytes of all recorded calls. FILES_BOTH: neither is 4 times the other,
- *  or it is not known. After the phases. Test: tests/unit/test_rules.c */
+/** files_used - do the calls on files in steps mostly read or write? By the time of their phases (loading, a call, a
+ *  checkpoint), else by the bytes of all recorded calls. After the phases.
+ *  returns  FILES_BOTH: neither is 4 times the other, or it is not known. Test: tests/unit/test_rules.c */
 enum files_used { FILES_BOTH, FILES_READ, FILES_WRITTEN };
 enum files_used files_used(const struct run_result *r);
 

@@ -178,9 +178,10 @@ struct run_rank {
     /* Reading inside data loading on the thread of the steps: calls that are events, and shorter calls on the same
      * files. Only sums of the shorter calls are known, so they are shared out in proportion to the events. */
     int64_t loading_events_ns, loading_short_ns;
-    int64_t mpi_ns;        /* inside MPI calls except MPI_Init and MPI_Finalize; 0 = none recorded */
-    int64_t file_ns;       /* inside calls on files; those of several threads each count */
-    int64_t file_short_ns; /* part of file_ns: calls too short to be events, so their steps are not known */
+    int64_t mpi_ns;  /* inside MPI calls except MPI_Init and MPI_Finalize; 0 = none recorded */
+    int64_t file_ns; /* inside calls on files; those of several threads each count */
+    int64_t
+        file_short_ns; /* of the process with the steps: calls too short to be events, so their steps are not known */
     double process_seconds;
     int64_t watched_from_ns, watched_to_ns; /* its first and last sample, on the clock of the steps; 0 = not known */
     /* Processor's counters over the samples; -1 = not counted. Stalled: the core waited for data or units. */

@@ -223,8 +223,7 @@ static int search_folder(struct inputs *x, const char *path, struct dcr_err *err
     if (!rc && s.n_files == 0)
         rc = s.n_reports
                  ? dcr_err_set(err, DCR_FAIL,
-                               "'%s' holds only a report made by dcreport; give the archives from which it was made",
-                               root)
+                               "'%s' holds only what dcreport made; give the archives from which it was made", root)
                  : dcr_err_set(err, DCR_FAIL, "'%s' is empty; " DCR_NAME_A_FOLDER, root);
     if (!rc)
         drop_empty(x, first); /* all of its files went into separate runs */

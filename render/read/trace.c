@@ -16,15 +16,17 @@ static int64_t sum_to_limit(int64_t a, int64_t b)
     return b < INT64_MAX - a ? a + b : INT64_MAX;
 }
 
-/* Takes the loading of the process whose steps are the rank's. */
-static void take_loading(struct run_rank *k, const struct summary *s)
+/* Takes the calls on files of the process whose steps are the rank's. */
+static void take_files(struct run_rank *k, const struct summary *s)
 {
-    k->loading_events_ns = k->loading_short_ns = 0;
-    for (size_t i = 0; i < s->n_observed; i++) {
+    k->loading_events_ns = k->loading_short_ns = k->file_short_ns = 0;
+    for (size_t i = 0; i < s->n_observed && !s->is_loading_unknown; i++) {
         const struct observation *o = &s->observed[i];
+        int64_t shorter = o->sum.ns < INT64_MAX ? (int64_t)(o->sum.ns - o->event_ns) : 0;
+        if (o->kind >= 0)
+            k->file_short_ns = sum_to_limit(k->file_short_ns, shorter);
         if (o->kind != DCT_IO_READ || o->loading_ns == 0)
             continue;
-        int64_t shorter = (int64_t)(o->sum.ns - o->event_ns);
         if (o->loading_ns < o->event_ns) /* less than 1: the product stays below 2^63 */
             shorter = (int64_t)((double)shorter * ((double)o->loading_ns / (double)o->event_ns));
         k->loading_events_ns = sum_to_limit(k->loading_events_ns, (int64_t)o->loading_ns);
@@ -55,7 +57,7 @@ static void take_steps(struct run_rank *k, const struct summary *s)
     k->n_steps_of_others += before.n;
     k->step_pid = s->info.pid;
     run_take_steps(k, &s->steps);
-    take_loading(k, s);
+    take_files(k, s);
 }
 
 static void add_loading(struct run_rank *k, const struct summary *s)
@@ -111,13 +113,10 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
     for (size_t i = 0; i < s->n_observed; i++) {
         const struct observation *o = &s->observed[i];
         int64_t ns = o->sum.ns < INT64_MAX ? (int64_t)o->sum.ns : 0;
-        int64_t shorter = s->is_loading_unknown || o->event_ns > (uint64_t)ns ? 0 : ns - (int64_t)o->event_ns;
-        if (o->kind >= 0) {
+        if (o->kind >= 0)
             k->file_ns = sum_to_limit(k->file_ns, ns);
-            k->file_short_ns = sum_to_limit(k->file_short_ns, shorter);
-        } else if (!run_is_mpi_frame(o->name)) {
+        else if (!run_is_mpi_frame(o->name))
             k->mpi_ns = sum_to_limit(k->mpi_ns, ns);
-        }
         if (o->kind < 0 && o->before_ns >= 0)
             run_observe_before(r, k, &(struct run_rank_call){o->name, o->sum.n, ns, o->before_ns});
     }

@@ -1,6 +1,7 @@
 /* test_changes.c - before and after by name: names of kernels, sums, and the split of a difference
  * (render/metrics/changes.c), and its sentences (render/findings/changes_said.c). */
 #include "render/findings/changes_said.h"
+#include "render/findings/rules/compare.h"
 #include "render/metrics/stats.h"
 #include "render/model/build.h"
 #include "tests/unit/made_run.h"

@@ -71,7 +71,8 @@ static void test_other_program(void **state)
     } cases[] = {{"chain", "chain_fixed", "", 1},
                  {"chain", "chain", "", 0},
                  {"", "", "train.py", 1},
-                 {"", "", "", 0}}; /* a launcher alone tells no name */
+                 {"DCRNN", "", "./chain", 0}, /* one side states no name, so the commands are compared */
+                 {"", "", "", 0}};            /* a launcher alone tells no name */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run *old[] = {made_even_run(1, 64, 40, 40, 0, 60, 0)}, *new[] = {made_even_run(1, 64, 40, 40, 0, 5, 0)};
         const char *command[] = {"./chain"}, *other[] = {"python3", cases[i].script};

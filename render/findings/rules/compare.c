@@ -1,7 +1,6 @@
 /* compare.c - see compare.h. */
 #include "render/findings/rules/compare.h"
 
-#include "render/findings/narrate.h"
 #include "render/findings/rules/analyse.h"
 #include "render/metrics/cores.h"
 #include "render/metrics/gain.h"
@@ -218,7 +217,8 @@ static const struct run_result *run_of(const struct report *before, const struct
     return s ? &before->runs[s->points[s->told].runs[0]] : NULL;
 }
 
-/* The cause that the report before names first, if it is of a run of this side; else N_CLASSES. */
+/* The cause that the report before names first, if it is of a run of this side and a forecast of its removal is given;
+ * else N_CLASSES. That of a series for compute is about scaling. */
 static enum cause_class named_first(const struct side *a)
 {
     const struct report *before = a->rep;
@@ -227,7 +227,7 @@ static enum cause_class named_first(const struct side *a)
     const struct run_result *r = c ? run_of(before, c) : NULL;
     for (int i = 0; i < a->n; i++)
         if (a->runs[i] == r)
-            return c->cls;
+            return c->has_gain && (c->run >= 0 || c->cls != CLASS_COMPUTE) ? c->cls : N_CLASSES;
     return N_CLASSES;
 }
 
@@ -280,7 +280,8 @@ static void fill_predictions(struct report *rep, struct comparison *c, const str
         for (int i = 0; i < b->n; i++)
             limiting += b->runs[i]->classes[k].verdict == VERDICT_LIMITS;
         p.still_limits = 2 * limiting > b->n;
-        if (k == CLASS_COMPUTE) { /* only kernels can be removed from compute */
+        /* Only kernels can be removed from compute, and from communication not the waiting for a late rank. */
+        if (k == CLASS_COMPUTE || is_exchange) {
             int64_t left = 0;
             for (int i = 0; i < b->n; i++)
                 left += b->runs[i]->gain_ns[k];

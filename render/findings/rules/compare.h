@@ -115,4 +115,9 @@ int comparison_order(const struct comparison *c, enum part *out);
  *  source   docs/metrics.md#before-and-after. Test: tests/unit/test_compare.c */
 int compare(struct report *rep, const struct report *before);
 
+/** changes_of_report - rep->changes of one run before and one after, of as many GPUs, both recorded as a whole or both
+ *  in a window: of compared steps, or without steps of as many nodes and ranks in windows of one length. Else it stays
+ *  NULL, and rep->no_changes is why. Call after compare(). (compare_names.c)  Test: tests/unit/test_changes.c */
+void changes_of_report(struct report *rep, const struct report *before);
+
 #endif

@@ -122,17 +122,19 @@ static int is_io_unseen(const struct thresholds *t, const struct run *a)
 }
 
 /* The mean time a step of calls too short to be events, of the rank that has most of it. They may be in steps or not,
- * so it is an upper bound. Those of loading count there. */
+ * so it is an upper bound. Those of loading count there, and a program that starts makes some too. */
 struct short_calls {
     int64_t ns;
     int rank;
 };
 static struct short_calls short_calls(const struct run *a)
 {
+    static const int64_t START_NS = 100000000; /* importing PyTorch takes 13 ms in such calls */
     struct short_calls most = {0};
     for (int i = 0; i < a->ranks_len; i++) {
         const struct run_rank *k = &a->ranks[i];
-        int64_t n = steps_of_all(k->steps, k->n_steps, &k->seen).n, ns = k->file_short_ns - k->loading_short_ns;
+        int64_t n = steps_of_all(k->steps, k->n_steps, &k->seen).n,
+                ns = k->file_short_ns - k->loading_short_ns - START_NS;
         if (n > 0 && ns / n > most.ns)
             most = (struct short_calls){ns / n, k->rank};
     }

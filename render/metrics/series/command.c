@@ -232,11 +232,9 @@ static int is_text_next(const char *starter, const char *option)
 
 /* After a launcher or an interpreter, the program is the first word that looks like a file. For a script's text on the
  * command line, it is the interpreter. */
-const char *program_of(const struct run *a)
+const char *program_of_command(const struct run *a)
 {
     static const char *const starters[] = {"mpirun", "mpiexec", "srun", "python", "python3", "bash", "sh", "env"};
-    if (*a->program.name)
-        return a->program.name;
     const char *word = a->n_command ? dcr_last_part(a->command[0]) : "";
     const char *starter = word;
     enum { N_STARTERS = sizeof starters / sizeof *starters };
@@ -268,6 +266,11 @@ const char *program_of(const struct run *a)
     bool is_other =
         is_one_of(launched, starters, N_STARTERS) || is_python(launched) || is_runner(launched, strlen(launched));
     return is_other || (launched[0] >= '0' && launched[0] <= '9') ? "" : launched; /* "2" is an option's value */
+}
+
+const char *program_of(const struct run *a)
+{
+    return *a->program.name ? a->program.name : program_of_command(a);
 }
 
 /* Does this option differ between the points of one series (sizes), or not matter to the work (places)? The names with

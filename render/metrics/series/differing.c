@@ -104,8 +104,8 @@ static int has_other_nodes(const struct run *a, const struct run *b)
 int has_other_program(const struct run *a, const struct run *b, const char *names[2])
 {
     int is_by_command = !*a->program.name || !*b->program.name;
-    names[0] = is_by_command ? program_of(a) : a->program.name;
-    names[1] = is_by_command ? program_of(b) : b->program.name;
+    names[0] = is_by_command ? program_of_command(a) : a->program.name;
+    names[1] = is_by_command ? program_of_command(b) : b->program.name;
     return strcmp(names[0], names[1]) != 0;
 }
 

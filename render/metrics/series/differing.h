@@ -92,5 +92,7 @@ int has_other_program(const struct run *a, const struct run *b, const char *name
 /** program_of - what was run: the name it gives itself or the file of its command; "" when only a launcher is known.
  *  returns  borrows from the run */
 const char *program_of(const struct run *a);
+/** program_of_command - the same by the command alone, for runs of which one states no name. */
+const char *program_of_command(const struct run *a);
 
 #endif
