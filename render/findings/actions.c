@@ -202,8 +202,8 @@ static int has_equal_shares(const struct run_result *r)
            a->program.global_batch % r->n_ranks == 0;
 }
 
-/* A barrier sends no data that could arrive later, so a call that does not block does not replace it. With steps, calls
- * that are rarer than every second step are not of the steps. */
+/* A barrier sends no data that could arrive later, so a call that does not block does not replace it. With steps,
+ * calls that are rarer than every second step are not part of the steps. */
 static enum advice for_serial_part(const struct run_result *r)
 {
     const char *call =

@@ -131,7 +131,7 @@ check "logs beside an archive need no word" test ! -s "$TMP/err"
 echo "5 nodes" > "$TMP/beside/note.txt"
 echo "old" > "$TMP/beside/plan.md"
 "$report" "$TMP/beside" -o "$TMP/beside/site" > /dev/null 2> "$TMP/err"
-check "other files are named in one line, and the earlier report is none of them" test "$(cat "$TMP/err")" = \
+check "other files are named in one line, without the earlier report" test "$(cat "$TMP/err")" = \
     "dcreport: 'note.txt' and 1 more are left out: no archive of a run and no file of a known tool. See \`man dcreport\`."
 mkdir "$TMP/only"
 mv "$TMP/beside/site" "$TMP/only"

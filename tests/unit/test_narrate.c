@@ -260,8 +260,8 @@ static void test_transfer_before_late(void **state)
     }
 }
 
-/* A rank that works before a collective while the others have no work there has a serial part. Equal
- * parts are no advice then, and calls that do not block are none for a barrier. */
+/* A rank has a serial part if it works before a collective while the others have no work there. The report then does
+ * not advise equal parts. Before a barrier it does not advise calls that do not block either. */
 static void test_serial_part(void **state)
 {
     (void)state;
@@ -286,8 +286,8 @@ static void test_serial_part(void **state)
     }
 }
 
-/* The share of a rank that works alone is that of its own work, with steps as without, and not the mean waiting. A
- * series says the same. */
+/* The report says for which share of a step a rank works alone. This is the rank's own work, not the mean waiting. A
+ * run without steps and a series say the same number. */
 static void test_serial_part_in_steps(void **state)
 {
     (void)state;

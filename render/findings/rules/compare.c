@@ -217,8 +217,8 @@ static const struct run_result *run_of(const struct report *before, const struct
     return s ? &before->runs[s->points[s->told].runs[0]] : NULL;
 }
 
-/* The cause that the report before names first, if it is of a run of this side and a forecast of its removal is given;
- * else N_CLASSES. That of a series for compute is about scaling. */
+/* The cause that the report before names first, if it is about a run of this side and has a forecast; else N_CLASSES.
+ * The forecast of a series for compute is about scaling, so it does not count. */
 static enum cause_class named_first(const struct side *a)
 {
     const struct report *before = a->rep;

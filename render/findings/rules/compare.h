@@ -44,8 +44,7 @@ struct prediction {
     int64_t predicted_ns;      /* of the median step: median - median of the steps without the cause */
     int64_t predicted_mean_ns; /* of the mean step, as in the report before */
     int64_t as_fast_ns; /* for imbalance by one slow rank: if it becomes as fast as the others; 0 = not such a cause */
-    int is_exchange; /* the gain is of all communication, since ranks that exchange nothing do not wait in turn either
-                      */
+    int is_exchange;    /* the gain is of all communication, because ranks without an exchange do not wait in turn */
     int64_t before_ns, after_ns; /* the class's time of a step; is_exchange: with the waiting */
     enum gain_basis basis;       /* of both predictions */
     int is_removed;              /* its time fell by half or more */
@@ -77,7 +76,7 @@ struct comparison {
     double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0: no trace gives it */
     struct prediction predictions[N_CLASSES];
     int n_predictions;        /* the cause that the report before names first, then by predicted gain */
-    int64_t expected_ns;      /* prediction of the first of them that was removed; 0 if there is none */
+    int64_t expected_ns;      /* prediction for the first cause that was removed; 0: none was removed */
     int64_t expected_mean_ns; /* the same of the mean step */
     int64_t achieved_ns;      /* median step before - median step after: single slow steps must not count */
     struct tried tried;
