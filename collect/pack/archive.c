@@ -36,14 +36,41 @@ void archive_sort(struct archive_member *members, size_t n)
     qsort(members, n, sizeof *members, by_name);
 }
 
-/* Of a trace only the used part is hashed: a process that was killed, or left by _exit, did not release the space
- * reserved ahead. */
+/* Bytes up to the last newline. SIGKILL can end a write between two pages of the file, in the middle of a row. */
+static int64_t bytes_of_rows(int fd, int64_t size)
+{
+    char tail[4096];
+    while (size > 0) {
+        size_t want = size < (int64_t)sizeof tail ? (size_t)size : sizeof tail;
+        if (pread(fd, tail, want, size - (int64_t)want) != (ssize_t)want)
+            return -1;
+        const char *newline = memrchr(tail, '\n', want);
+        size -= (int64_t)want;
+        if (newline)
+            return size + (newline - tail) + 1;
+    }
+    return 0;
+}
+
+/* Bytes of the file that count. A process that was killed, or left by _exit, did not release the space that it had
+ * reserved ahead for its trace.
+ *  returns  -1 with errno: the file cannot be read */
+static int64_t used_bytes(const struct archive_member *m, int fd)
+{
+    struct stat st;
+    if (m->role == DCR_ROLE_TRACE)
+        return dct_used_bytes(fd);
+    if (fstat(fd, &st) != 0)
+        return -1;
+    return m->is_monitor ? bytes_of_rows(fd, st.st_size) : st.st_size;
+}
+
 int archive_hash(struct archive_member *m, struct dcr_err *err)
 {
     int64_t most = INT64_MAX;
-    if (m->role == DCR_ROLE_TRACE) {
+    if (m->role == DCR_ROLE_TRACE || m->is_monitor) {
         int fd = open(m->path, O_RDONLY | O_CLOEXEC);
-        most = fd >= 0 ? dct_used_bytes(fd) : -1;
+        most = fd >= 0 ? used_bytes(m, fd) : -1;
         int rc = most < 0 ? dcr_err_file(err, DCR_FAIL, "cannot read '%s'", m->path) : DCR_OK;
         if (fd >= 0)
             close(fd);
@@ -98,16 +125,14 @@ static int write_piece(struct dcr_tar_writer *w, const struct archive_member *m,
     return dcr_tar_add_stream(w, m->name, &s, m->size, mtime, err);
 }
 
-/* Writes the bytes that were hashed; of a trace, the used part. The file may have grown since then. */
+/* Writes the bytes that were hashed. The file may have grown since then. */
 static int write_file(struct dcr_tar_writer *w, const struct archive_member *m, int64_t mtime, struct dcr_err *err)
 {
-    struct stat st;
     int fd = open(m->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", m->path);
     int rc = write_piece(w, m, fd, mtime, err);
-    int64_t size = m->role == DCR_ROLE_TRACE ? dct_used_bytes(fd) : fstat(fd, &st) == 0 ? st.st_size : -1;
-    if (rc == 0 && size != m->size)
+    if (rc == 0 && used_bytes(m, fd) != m->size)
         rc = dcr_err_set(err, DCR_FAIL, "cannot pack '%s': its size changed meanwhile; pack when the program has ended",
                          m->path);
     close(fd);

@@ -20,6 +20,7 @@ struct archive_member {
     const char *kind;               /* of a file of another tool (lib/archive/foreign.h), or NULL */
     int node, rank;                 /* -1: does not apply */
     int copy_fd;                    /* used by pack: a copy that path names; 0 none */
+    int is_monitor;                 /* used by pack: rows that the collector appended; only whole rows are packed */
     const char *host;               /* used by pack: of a host's monitor, until its node is known */
     int64_t blocks_before;          /* of a trace that keeps its newest events only: number of removed blocks */
     uint32_t first_piece, n_pieces; /* of a trace: <path>.<first_piece> and so on are older pieces of it */
@@ -33,7 +34,8 @@ json_t *archive_manifest(void);
 /** archive_sort - sort members into the order of an archive. */
 void archive_sort(struct archive_member *members, size_t n);
 
-/** archive_hash - size and checksum of a member's file; of a trace only the part that was ever used. */
+/** archive_hash - size and checksum of a member's file; of a trace only the part that was ever used, of a monitor only
+ * whole rows. */
 int archive_hash(struct archive_member *m, struct dcr_err *err) DCR_MUST_CHECK;
 
 /** archive_write - write beside the final name, verify, rename; an existing output is replaced.

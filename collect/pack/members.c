@@ -106,6 +106,7 @@ struct archive_member *pack_add(struct pack *p, const char *name, const char *pa
         .role = role,
         .node = node,
         .rank = rank,
+        .is_monitor = p->is_spool && role >= DCR_ROLE_CPU_MONITOR && role <= DCR_ROLE_PROCESS_MONITOR,
     };
     return &p->members[p->n_members++];
 }
