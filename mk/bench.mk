@@ -34,10 +34,12 @@ bench-site:
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/site.sh
 screenshots:
 	@BUILD="$(abspath $(BUILD))" bash tests/bench/screenshots.sh
-# Makes docs/report.png anew from the site/ of make report.
+# Makes docs/report.png anew, as a test demands when the front page has changed.
 .PHONY: picture
 picture:
-	@bash tests/bench/picture.sh
+	@.ci/packages build run test
+	@$(MAKE) --no-print-directory SHORT=1 programs
+	@BUILD="$(abspath $(BUILD))" bash tests/browser/picture
 # The collector's cost per recorded event, 30 pairs a number; ARGS="nvtx calls" or "--pairs 8", as in the script's head.
 bench-collect:
 	@.ci/packages build run bench

@@ -77,4 +77,6 @@ if [ -d "$SHARED/data/seed-run" ]; then
 else
     skip "a real results folder" "no ../shared/data/seed-run"
 fi
+# ---- the picture of the README
+check "docs/report.png shows today's front page of the default series" bash tests/browser/picture check
 finish

@@ -125,6 +125,8 @@ END
         | (.[0] | .name == "flash_fwd_kernel" and .calls_before == 68 and .calls_after == 60 and .after_ns - .before_ns == -31561711
             and (.by_mean_ns / .after_ns | fabs) < 0.01)
         and (.[] | select(.name == "ncclDevKernel_SendRecv") | .after_ns - .before_ns > 8.3e6 and .by_mean_ns / (.after_ns - .by_mean_ns) > 0.4)' "$TMP/h100/report.json"
+    "$report" "$pair/mfu_2gpu_after.sqlite" -q -o "$TMP/alone" >/dev/null 2>&1
+    check "17,081 ranges have at most 60 names" jq -e '.operators[0] | .n == 17081 and .n_names <= 60' "$TMP/alone/report.json"
     check "the table has calls, means, totals and the difference" grep -q \
         '^ncclDevKernel_SendRecv,66,62,25401752,33742101,8340349,384875.03,544227.435,' "$TMP/h100/tables/changed-kernels.csv"
     check "less work is no success, and no step is said to be shorter" jq -e '.changes.finding == "CHANGED_TOTAL"
