@@ -2,6 +2,7 @@
 #include "render/site/theme/inside.h"
 
 #include "render/findings/changes_said.h"
+#include "render/findings/rules/compare.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 
@@ -122,6 +123,13 @@ static json_t *gpus_table(struct site *s, const struct changes *c)
         view_cell_time(s, t, true, ns[BEFORE]);
         view_cell_time(s, t, true, ns[AFTER]);
         view_cell_signed(s, t, ns[AFTER] - ns[BEFORE]);
+    }
+    if (s->rep->n_comparisons == 1) { /* less time of kernels is not a shorter step */
+        const struct compared *step = &s->rep->comparisons[0].step;
+        view_row(s, t, "a step, mean over ranks and steps");
+        view_cell_time(s, t, true, step->before_ns);
+        view_cell_time(s, t, true, step->after_ns);
+        view_cell_signed(s, t, step->after_ns - step->before_ns);
     }
     site_table(s, t, "changed-gpus", -1);
     return t;
