@@ -89,6 +89,7 @@ struct chart_lines {
     const struct line_band *band; /* NULL: none */
     const struct line_series *series;
     size_t n_series;
+    size_t n_to_label; /* a label is level with the last value of so many points of its line; 0: of all */
     const struct line_span *spans;
     size_t n_spans;
     const struct line_level *levels;

@@ -66,7 +66,7 @@ static size_t make_labels(const struct chart_lines *s, const struct scale *y, st
     size_t n = 0;
     for (size_t k = 0; k < s->n_series && n < SIDE_LABELS_MAX; k++) {
         const struct line_series *l = &s->series[k];
-        size_t last = l->n;
+        size_t last = s->n_to_label ? s->n_to_label : l->n;
         while (last > 0 && !isfinite(l->y[last - 1]))
             last--;
         if (!l->name || last == 0)

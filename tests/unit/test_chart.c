@@ -344,6 +344,25 @@ static void test_lines_have_gaps_and_spans(void **state)
     assert_non_null(recording_find_text(rec, "nothing was measured"));
 }
 
+/* Lines that end together at 0 keep their labels apart if these are level with an earlier value. */
+static void test_labels_before_the_end(void **state)
+{
+    (void)state;
+    static const double x[] = {0, 1, 2}, high[] = {90, 80, 0}, low[] = {10, 20, 0};
+    const struct line_series series[] = {{"compute", INK_ACCENT, x, high, 3, false},
+                                         {"communication", INK_TEXT, x, low, 3, false}};
+    double apart[2];
+    for (size_t n = 0; n < 2; n++) {
+        struct chart_lines spec = {
+            .text = {NULL, "time", "%", NULL}, .series = series, .n_series = 2, .n_to_label = n ? 2 : 0, .y_max = 100};
+        recording_init(rec, typeface, 1040, 260);
+        chart_lines(&rec->canvas, (struct box){0, 0, 1040, 260}, &spec);
+        apart[n] = recording_find_text(rec, "communication")->at.y - recording_find_text(rec, "compute")->at.y;
+        assert_texts_are_readable(rec);
+    }
+    assert_true(apart[0] > 0 && apart[1] > 4 * apart[0]);
+}
+
 static void test_speedup_against_ideal(void **state)
 {
     (void)state;
@@ -548,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_stack_of_many_ranks),
         cmocka_unit_test(test_waterfall_sums),
         cmocka_unit_test(test_lines_have_gaps_and_spans),
+        cmocka_unit_test(test_labels_before_the_end),
         cmocka_unit_test(test_speedup_against_ideal),
         cmocka_unit_test(test_speedup_of_many_nodes),
         cmocka_unit_test(test_hostile_labels),

@@ -103,6 +103,20 @@ static void spread_step(const struct step_record *q, double from_s, double bin_s
     }
 }
 
+/* Bins up to the last one that steps fill for the most part: behind it all lines fall to 0, and labels would bunch up
+ * there. */
+static size_t filled_bins(const double (*bin)[N_CATEGORIES], double whole_ns)
+{
+    for (size_t b = PHASE_BINS; b-- > 0;) {
+        double sum = 0;
+        for (int c = 0; c < N_CATEGORIES; c++)
+            sum += bin[b][c];
+        if (2 * sum > whole_ns)
+            return b + 1;
+    }
+    return 0;
+}
+
 /* What the ranks of the first monitored node were doing, on the time axis of its monitors, which use the same clock.
  * Nothing if the monitor's file has another clock. */
 static void add_phases(struct site *s, struct monitors_spec *m, const struct run_result *r, double last_s)
@@ -138,6 +152,7 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
                                        label_percent},
                               .x_title = "seconds of monitoring",
                               .series = m->panel[m->n_panels].lines,
+                              .n_to_label = filled_bins(bin, bin_s * 1e9 * n_ranks),
                               .y_max = 100};
     for (int k = 0; k < N_CATEGORIES; k++) {
         double *x = dcr_arena_alloc(&s->arena, 2 * PHASE_BINS * sizeof *x), *y = x + PHASE_BINS, sum = 0;
@@ -155,11 +170,13 @@ static void add_phases(struct site *s, struct monitors_spec *m, const struct run
 }
 
 /* The lines of a node, in the order of the panels. */
+enum { CPU_USE, MEMORY_USE = 2 };
 static const struct panel_of host_lines[] = {
-    {"CPU use", "CPU use, % of all cores", "%", offsetof(struct run_node, cpu_percent), true, true},
+    [CPU_USE] = {"CPU use", "CPU use, % of all cores", "%", offsetof(struct run_node, cpu_percent), true, true},
     {"CPU pressure", "CPU pressure, % of the time with a task waiting for a core", "%",
      offsetof(struct run_node, psi_cpu_percent), false, true},
-    {"Memory use", "memory use, % of all memory", "%", offsetof(struct run_node, memory_percent), true, true},
+    [MEMORY_USE] = {"Memory use", "memory use, % of all memory", "%", offsetof(struct run_node, memory_percent), true,
+                    true},
     {"Memory pressure", "memory pressure, % of the time with a task waiting for memory", "%",
      offsetof(struct run_node, psi_memory_percent), false, true},
     {"Page faults", "page faults per second", "", offsetof(struct run_node, faults_per_s), false, false},
@@ -260,14 +277,16 @@ void draw_monitors(struct canvas *c, struct box at, const void *spec, bool has_t
     }
 }
 
-static void add_sampled_row(struct site *s, json_t *t, const char *what, const struct sampled *v, const char *unit)
+/* is_told: words under the table say why the row has no value, so the page does not name it once more. */
+static void add_sampled_row(struct site *s, json_t *t, const char *what, const struct sampled *v, const char *unit,
+                            bool is_told)
 {
     view_row(s, t, what);
     if (v->n == 0) {
         for (int i = 0; i < 3; i++)
             view_cell_missing(s, t, &REASON(UNRECORDED), "");
         view_cell_count(s, t, true, 0);
-        view_row_empty(s, t);
+        (is_told ? view_row_told : view_row_empty)(s, t);
         return;
     }
     const double values[3] = {v->sum / (double)v->n, v->min, v->max};
@@ -276,29 +295,73 @@ static void add_sampled_row(struct site *s, json_t *t, const char *what, const s
     view_cell_count(s, t, true, v->n);
 }
 
+static bool is_monitored(const struct run_node *n)
+{
+    bool is = n->n_gpus > 0;
+    for (size_t k = 0; k < N_OF(host_lines); k++)
+        is |= in_node(n, k)->n > 0;
+    return is;
+}
+
+/* Is there a sample of a quantity on any node? */
+static bool is_recorded(const struct run *run, size_t k)
+{
+    for (int i = 0; i < run->nodes_len; i++)
+        if (in_node(&run->nodes[i], k)->n > 0)
+            return true;
+    return false;
+}
+
+static bool is_on_a_gpu(const struct run *run, size_t k)
+{
+    for (int i = 0; i < run->nodes_len; i++)
+        for (int g = 0; g < run->nodes[i].n_gpus; g++)
+            if (in_gpu(&run->nodes[i].gpus[g], k)->n > 0)
+                return true;
+    return false;
+}
+
+/* What no node has is in the words of monitors_absent, and so are nodes without monitors. The CSV has all rows. */
 static json_t *monitors_table(struct site *s, const struct run *run)
 {
     json_t *t = view_table(s, TABLE(MONITORS));
     for (int i = 0; i < run->nodes_len; i++) {
         const struct run_node *n = &run->nodes[i];
-        add_sampled_row(s, t, site_text(s, "node %d CPU use", n->node), &n->cpu_percent, "%");
-        add_sampled_row(s, t, site_text(s, "node %d memory", n->node), &n->memory_used_gb, "GB");
+        bool is_bare = !is_monitored(n);
+        add_sampled_row(s, t, site_text(s, "node %d CPU use", n->node), &n->cpu_percent, "%",
+                        is_bare || !is_recorded(run, CPU_USE));
+        add_sampled_row(s, t, site_text(s, "node %d memory", n->node), &n->memory_used_gb, "GB",
+                        is_bare || !is_recorded(run, MEMORY_USE));
         if (n->iowait_percent.n)
-            add_sampled_row(s, t, site_text(s, "node %d I/O wait", n->node), &n->iowait_percent, "%");
+            add_sampled_row(s, t, site_text(s, "node %d I/O wait", n->node), &n->iowait_percent, "%", is_bare);
         if (n->steal_percent.n)
-            add_sampled_row(s, t, site_text(s, "node %d time stolen", n->node), &n->steal_percent, "%");
+            add_sampled_row(s, t, site_text(s, "node %d time stolen", n->node), &n->steal_percent, "%", is_bare);
         for (size_t k = 0; k < N_OF(host_lines); k++)
             if (!host_lines[k].is_brief)
                 add_sampled_row(s, t, site_text(s, "node %d %s", n->node, host_lines[k].title), in_node(n, k),
-                                *host_lines[k].unit ? host_lines[k].unit : "/s");
+                                *host_lines[k].unit ? host_lines[k].unit : "/s", is_bare || !is_recorded(run, k));
         for (int g = 0; g < n->n_gpus; g++) {
             for (size_t k = 0; k < N_OF(gpu_lines); k++)
                 add_sampled_row(s, t,
                                 site_text(s, "node %d GPU %d: %s", n->node, n->gpus[g].gpu_id, gpu_lines[k].title),
-                                in_gpu(&n->gpus[g], k), gpu_lines[k].unit);
+                                in_gpu(&n->gpus[g], k), gpu_lines[k].unit, !is_on_a_gpu(run, k));
         }
     }
     return t;
+}
+
+/* Nodes of a host share its monitors, which the first of them has. Other nodes without monitors are a gap. */
+static struct phrase phrase_of_unmonitored(const struct run *run)
+{
+    int n = 0, first = -1;
+    for (int i = 0; i < run->nodes_len; i++) {
+        bool is = is_monitored(&run->nodes[i]);
+        n += !is;
+        first = is && first < 0 ? run->nodes[i].node : first;
+    }
+    return n == 0 || first < 0       ? PHRASE(NONE)
+           : run_is_one_machine(run) ? PHRASE(MONITORS_OF_HOST, slot_count(first))
+                                     : PHRASE(NODES_NOT_MONITORED, slot_count(n));
 }
 
 /* The quantities without samples on any node, in words: one sentence for hosts and one for GPUs. */
@@ -308,23 +371,16 @@ const char *monitors_absent(struct site *s, const struct run *run)
     int n_host = 0, n_gpu = 0;
     const struct recorder *monitor = NULL;
     bool has_gpu = false;
-    for (size_t k = 0; k < N_OF(host_lines); k++) {
-        bool is_there = false;
-        for (int i = 0; i < run->nodes_len; i++)
-            is_there |= in_node(&run->nodes[i], k)->n > 0;
-        if (!is_there)
+    for (size_t k = 0; k < N_OF(host_lines); k++)
+        if (!is_recorded(run, k))
             host[n_host++] = host_lines[k].title;
-    }
     for (int i = 0; i < run->nodes_len; i++) {
         has_gpu |= run->nodes[i].n_gpus > 0;
-        monitor = run->nodes[i].gpu_monitor.state ? &run->nodes[i].gpu_monitor : monitor;
+        if (!monitor && run->nodes[i].gpu_monitor.state) /* the first node of a host has its monitors */
+            monitor = &run->nodes[i].gpu_monitor;
     }
     for (size_t k = 0; k < N_OF(gpu_lines) && has_gpu; k++) {
-        bool is_there = false;
-        for (int i = 0; i < run->nodes_len; i++)
-            for (int g = 0; g < run->nodes[i].n_gpus; g++)
-                is_there |= in_gpu(&run->nodes[i].gpus[g], k)->n > 0;
-        if (!is_there)
+        if (!is_on_a_gpu(run, k))
             gpu[n_gpu++] = gpu_lines[k].title;
     }
     if (!has_gpu && !monitor)
@@ -336,8 +392,8 @@ const char *monitors_absent(struct site *s, const struct run *run)
     const struct phrase said[] = {
         n_host ? PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&s->arena, host, n_host))) : PHRASE(NONE),
         n_gpu ? PHRASE(PARTS_NOT_RECORDED, slot_name(say_list(&s->arena, gpu, n_gpu))) : PHRASE(NONE),
-        !has_gpu && monitor ? PHRASE(GPUS_NOT_SAMPLED, slot_reason(&why)) : PHRASE(NONE)};
-    const char *text = say_phrases(&s->arena, said, 3);
+        !has_gpu && monitor ? PHRASE(GPUS_NOT_SAMPLED, slot_reason(&why)) : PHRASE(NONE), phrase_of_unmonitored(run)};
+    const char *text = say_phrases(&s->arena, said, N_OF(said));
     return *text ? text : NULL;
 }
 

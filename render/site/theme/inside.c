@@ -554,6 +554,18 @@ void view_row_empty(struct site *s, json_t *table)
     view_flag(s, json_array_get(rows, json_array_size(rows) - 1), "is_empty", true);
 }
 
+void view_row_told(struct site *s, json_t *table)
+{
+    json_t *rows = json_object_get(table, "rows");
+    view_row_empty(s, table);
+    view_flag(s, json_array_get(rows, json_array_size(rows) - 1), "is_told", true);
+}
+
+static bool is_told(const json_t *rows, size_t row)
+{
+    return json_is_true(json_object_get(json_array_get(rows, row), "is_told"));
+}
+
 static bool is_empty_row(const json_t *rows, size_t row)
 {
     const json_t *all = json_array_get(rows, row), *cells = json_object_get(all, "cells");
@@ -607,7 +619,7 @@ void view_pruned(struct site *s, json_t *table)
     for (size_t r = 0; r < json_array_size(rows); r++)
         for (size_t i = 1; i < json_array_size(head); i++) {
             const char *mark = json_string_value(json_object_get(cell_of(rows, r, i - 1), "mark"));
-            if (mark)
+            if (mark && !is_told(rows, r))
                 explain(s, table, mark);
         }
     for (size_t i = json_array_size(head); i-- > 1 && !is_empty;)
@@ -618,8 +630,9 @@ void view_pruned(struct site *s, json_t *table)
         }
     for (size_t r = json_array_size(rows); r-- > 0 && !is_empty;)
         if (is_empty_row(rows, r)) {
-            add_without(&without, json_string_value(json_object_get(json_array_get(rows, r), "heading")),
-                        cell_of(rows, r, 0));
+            if (!is_told(rows, r))
+                add_without(&without, json_string_value(json_object_get(json_array_get(rows, r), "heading")),
+                            cell_of(rows, r, 0));
             json_array_remove(rows, r);
         }
     if (without.len)

@@ -150,6 +150,8 @@ void view_threshold_tips(struct site *s, json_t *table);
 void view_narrow(struct site *s, json_t *table);
 /** view_row_empty - the last row has no measured value, though it has a number such as a count of 0. */
 void view_row_empty(struct site *s, json_t *table);
+/** view_row_told - the same of a row that words beside the table name. Only the CSV has it. */
+void view_row_told(struct site *s, json_t *table);
 /** view_pruned - removes rows and columns without any value, names them in a line below the table, and explains the
  *  marks of the missing values that are left. A table without any value says only that. */
 void view_pruned(struct site *s, json_t *table);
