@@ -177,8 +177,24 @@ struct phrase ranking_doubt(const struct report *rep)
                             : PHRASE(DOUBT_OF_RANKED, slot_count(n_low), slot_count(n[most]));
 }
 
+/* "In 1 of 2 runs ('a')": the runs that a cause limits, if they are one or two of more. Of many, the table of runs
+ * tells. */
+static struct phrase phrase_of_limited(struct report *rep, enum cause_class cls, int n, struct slot noun)
+{
+    const struct slot runs = slot_count(rep->n_runs), what = slot_name(class_words(cls, AS_LIMIT));
+    enum { NAMED = 2 };
+    const char *names[NAMED];
+    int n_names = 0;
+    for (int i = 0; i < rep->n_runs && n <= NAMED && n < rep->n_runs; i++)
+        if (limit_of(rep, &rep->runs[i]) == cls)
+            names[n_names++] = ranking_name(rep, &rep->runs[i]);
+    return n_names ? PHRASE(SOME_RUNS_LIMITED, slot_count(n), runs, noun, what,
+                            slot_name(say_list(&rep->arena, names, n_names)))
+                   : PHRASE(MOST_RUNS_LIMITED, slot_count(n), runs, noun, what);
+}
+
 /* What most of the runs have in common. */
-static struct phrase headline_of_set(const struct report *rep)
+static struct phrase headline_of_set(struct report *rep)
 {
     int n[N_CLASSES + 1] = {0}, n_traces = 0, n_failed = 0, n_with_steps = 0;
     enum cause_class most = cause_of_most(rep, n);
@@ -192,7 +208,7 @@ static struct phrase headline_of_set(const struct report *rep)
     if (n_failed == rep->n_runs)
         return PHRASE(ALL_RUNS_FAILED, runs);
     if (n[most])
-        return PHRASE(MOST_RUNS_LIMITED, slot_count(n[most]), runs, noun, slot_name(class_words(most, AS_LIMIT)));
+        return phrase_of_limited(rep, most, n[most], noun);
     if (n_failed)
         return PHRASE(SOME_RUNS_FAILED, slot_count(n_failed), runs);
     if (n_with_steps == 0 && n_traces == rep->n_runs && idlest >= 0)

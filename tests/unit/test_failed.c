@@ -190,7 +190,8 @@ static void test_several(void **state)
     f.runs[0]->run_id = f.runs[0]->program.name = names[0];
     f.runs[1]->run_id = f.runs[1]->program.name = names[1];
     tell(&f);
-    assert_finds(&f.rep.said, PHRASE_MOST_RUNS_LIMITED);
+    assert_finds(&f.rep.said, PHRASE_SOME_RUNS_LIMITED);
+    assert_string_equal(f.rep.said.headline.slot[4].name, f.rep.runs[0].label);
     release(&f);
 }
 
