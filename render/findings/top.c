@@ -75,10 +75,17 @@ static int is_all_healthy(const struct report *rep, const struct claim *c)
     return c->cls == CLASS_COMPUTE && c->series < 0 && !c->has_gain && !is_compute_waiting(&rep->runs[c->run]);
 }
 
+/* More cores, a larger machine, a larger share or more nodes: one way to compute faster. */
+static bool is_of_cores(enum advice id)
+{
+    return id == ADVICE_COMPUTE || id == ADVICE_LARGER_MACHINE || id == ADVICE_LARGER_SHARE ||
+           id == ADVICE_MORE_CORES_OR_NODES;
+}
+
 /* Better kernels and fewer ranks are two ways to compute faster. */
 static int is_same_advice(const struct claim *a, const struct claim *b)
 {
-    return a->action.id == b->action.id;
+    return a->action.id == b->action.id || (is_of_cores(a->action.id) && is_of_cores(b->action.id));
 }
 
 /* The stated gain is that of removing all communication. Most advice removes a part of it, but using one rank removes

@@ -684,6 +684,28 @@ static void test_no_core_left(void **state)
     }
 }
 
+/* More cores and more nodes are one advice, which is given once for all runs. */
+static void test_more_cores_once(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    const struct claim *order[64];
+    const int all[] = {0, 1};
+    for (int i = 0; i < 2; i++) {
+        f.runs[i] = made_even_run(i + 1, 64, 40, i ? 50000000 : 100000000, 10000, 0, 0);
+        f.runs[i]->node_kind = NODES_EMULATED;
+        f.runs[i]->program.threads = 1;
+        for (int k = 0; k <= i; k++)
+            f.runs[i]->nodes[k].cores = f.runs[i]->nodes[k].cores_allowed = 2;
+    }
+    tell(&f);
+    assert_int_equal(action_for(&f.rep, &f.rep.runs[0], CLASS_COMPUTE).id, ADVICE_COMPUTE);
+    assert_int_equal(action_for(&f.rep, &f.rep.runs[1], CLASS_COMPUTE).id, ADVICE_LARGER_MACHINE);
+    assert_int_equal(claims_in_order(&f.rep, all, 2, 1, order), 1);
+    assert_int_equal(order[0]->run, 1); /* the larger run comes first */
+    release(&f);
+}
+
 /* Four nodes on one kernel with a quarter of a core each need one core together: its two are enough. */
 static void test_quotas_leave_room(void **state)
 {
@@ -876,6 +898,7 @@ int main(void)
         cmocka_unit_test(test_largest_gain_first),
         cmocka_unit_test(test_gain_beyond_its_cause),
         cmocka_unit_test(test_no_core_left),
+        cmocka_unit_test(test_more_cores_once),
         cmocka_unit_test(test_quotas_leave_room),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_confidence),
