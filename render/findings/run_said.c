@@ -558,6 +558,19 @@ struct phrase limits_too(struct report *rep, const struct run_result *r, enum ca
     return n ? PHRASE(LIMITS_TOO, slot_name(say_list(&rep->arena, names, n))) : PHRASE(NONE);
 }
 
+/* The next limit has a sentence if no other cause limits already. */
+static const struct class_result *next_to_say(const struct report *rep, const struct run_result *r, int has_others)
+{
+    const struct class_result *next = has_others ? NULL : next_limit(rep, r);
+    return next && is_near(rep, next) ? next : NULL;
+}
+
+enum cause_class next_of_run(const struct report *rep, const struct run_result *r)
+{
+    const struct class_result *next = next_to_say(rep, r, r->judged[0].id == PHRASE_LIMITS_TOO);
+    return next && r->n_claims ? next->cls : N_CLASSES;
+}
+
 int n_judged(const struct phrase *judged)
 {
     int n = 0;
@@ -568,10 +581,9 @@ int n_judged(const struct phrase *judged)
 
 void say_judged(struct report *rep, struct run_result *r)
 {
-    const struct class_result *next = next_limit(rep, r);
     const struct phrase others =
         r->n_claims ? limits_too(rep, r, rep->claims[r->claims[0]].cls, &r->said) : PHRASE(NONE);
-    next = others.id == PHRASE_NONE && next && is_near(rep, next) ? next : NULL;
+    const struct class_result *next = next_to_say(rep, r, others.id != PHRASE_NONE);
     add_ruled_out(rep, r, next);
     add_not_judged(rep, r);
     if (r->n_claims && rep->claims[r->claims[0]].cls == CLASS_HOST)

@@ -39,6 +39,8 @@ struct phrase phrase_of_step(const struct report *rep, const struct run_result *
 /** say_judged - r->judged and its text: the next limit, unless r->said has it, what was ruled out and what could not be
  *  judged, by reason. */
 void say_judged(struct report *rep, struct run_result *r);
+/** next_of_run - the class of the next limit that r->judged names first; N_CLASSES: it names none. */
+enum cause_class next_of_run(const struct report *rep, const struct run_result *r);
 /** n_judged - how many of these sentences come before those of what could not be judged.  judged  shape (JUDGED_MAX) */
 int n_judged(const struct phrase *judged);
 /** limits_too - what limits a run besides the cause of an answer and the other cause that the answer names. Compute is

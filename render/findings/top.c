@@ -252,6 +252,25 @@ static void judge_beside(struct report *rep, const struct run_result *r, const s
         rep->ruled_out[n++] = r->judged[i];
 }
 
+/* The headline of a series counts waiting for other ranks as communication. A part of that is no next limit. */
+static bool is_part_of(enum cause_class cls, enum cause_class of)
+{
+    return cls == of || (cls == CLASS_IMBALANCE && of == CLASS_COMMUNICATION);
+}
+
+/* The next limit of a run must not be what the headline of its series is about. */
+static void drop_told_next(struct report *rep, const struct series *s, const struct run_result *r)
+{
+    if (!s || s->limit_claim < 0 || !is_part_of(next_of_run(rep, r), rep->claims[s->limit_claim].cls))
+        return;
+    int n = 0;
+    for (int i = 0; i < JUDGED_MAX; i++)
+        if (rep->ruled_out[i].id != r->judged[0].id)
+            rep->ruled_out[n++] = rep->ruled_out[i];
+    while (n < JUDGED_MAX)
+        rep->ruled_out[n++] = PHRASE(NONE);
+}
+
 /* A set of runs has no sentence about a single one. */
 static const char *early_end(struct report *rep, const struct run_result *r)
 {
@@ -309,6 +328,8 @@ void top_sentences(struct report *rep)
         memcpy(rep->ruled_out, r->judged, sizeof rep->ruled_out);
     if (!is_ranked(rep) && c && c->series >= 0)
         judge_beside(rep, r, c);
+    if (!is_ranked(rep))
+        drop_told_next(rep, s, r);
     say_how_sure(rep, s, r, c);
     /* For a series that scales, the headline has the speed-up, so the next sentence says what its largest run does. */
     const char *first_support = s && *s->headline ? say_phrase(&rep->arena, &s->said.support[0]) : "";
