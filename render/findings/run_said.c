@@ -91,6 +91,7 @@ static void say_communication(struct report *rep, const struct run_result *r, st
     int64_t wait = r->part_ns[PART_WAIT];
     s->headline = PHRASE(COMM_LIMITS, slot_share(r, r->comm_ns), slot_name(exchange_subject(rep, r)));
     said_some(s, part_of_step(r, r->comm_ns));
+    said_some(s, is_in_turn(rep, r) ? phrase_of_turns(r) : PHRASE(NONE));
     said_some(s, share_of_median_step(rep, r, CLASS_COMMUNICATION));
     said_some(s, share_before(rep, r, PART_TRANSFER, PART_WAIT));
     if (is_one_of_many(r))
@@ -163,8 +164,9 @@ static void say_loading_or_files(struct report *rep, const struct run_result *r,
                                                  : PHRASE(IO_WAIT_LIMITS, slot_percent(k->judged.ratio));
         said_some(s, PHRASE(FILES_OF_STEP, slot_time(own), slot_time(r->step.mean_ns)));
     } else {
-        s->headline = is_data ? PHRASE(DATA_LIMITS, slot_percent(share_said(r, k)))
-                              : PHRASE(IO_LIMITS, slot_percent(share_said(r, k)));
+        const char *work = is_data ? part_name(PART_DATA) : say_phrase(&rep->arena, &PHRASE(NAME_FILE_WORK));
+        const struct slot what = slot_name(on_its_rank(rep, r, k->cls, work)), share = slot_percent(share_said(r, k));
+        s->headline = is_data ? PHRASE(DATA_LIMITS, share, what) : PHRASE(IO_LIMITS, share, what);
         if (!is_caused)
             said_some(s, part_of_step(r, own));
     }

@@ -4,6 +4,8 @@
 
 #include "render/metrics/report.h"
 
+#include <stdbool.h>
+
 /** said_where - "4 nodes" for the headline of a run if the report has runs of several counts; else none. */
 struct slot said_where(const struct report *rep, const struct run_result *r);
 /** said_of_class - of a class that limits the run. Test: tests/unit/test_narrate.c */
@@ -53,6 +55,14 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
 /** phrase_of_alone - for which share of a step, or of a run without steps, a rank works alone while the others wait.
  *  whole_ns  a step, or the mean recorded time of a rank. (waiting.c)  Test: tests/unit/test_narrate.c */
 struct phrase phrase_of_alone(struct report *rep, const struct run_result *r, int64_t whole_ns);
+/** is_in_turn - do the ranks work one after the other, as in a chain of messages? Their work is alike and its sum is
+ * the step, transfer is short, and the others wait for the last rank for about half of the step.  (waiting.c) source
+ * docs/metrics.md#straggler. Test: tests/unit/test_narrate_series.c */
+bool is_in_turn(const struct report *rep, const struct run_result *r);
+/** phrase_of_turns - "The ranks work one after the other: together they work for 17.7 ms of a 17.7 ms step."
+ * (waiting.c)
+ */
+struct phrase phrase_of_turns(const struct run_result *r);
 /** other_of_two - the rank that is not `rank`, if the run has two; else -1. (waiting.c) */
 int other_of_two(const struct run *a, int rank);
 /** phrase_of_longer_phase - for a straggler, the phase in which it loses most. (waiting.c) */

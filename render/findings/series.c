@@ -8,10 +8,12 @@
 #include "render/metrics/rule.h"
 #include "render/metrics/series/differing.h"
 #include "render/metrics/series/series.h"
+#include "render/findings/rules/rules.h"
 #include "render/findings/actions.h"
 #include "render/findings/exchange.h"
 #include "render/findings/failed.h"
 #include "render/findings/run_said.h"
+#include "render/findings/shares.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 #include "render/findings/narrate.h"
@@ -139,18 +141,14 @@ static const struct series_point *stops_after(const struct series *s)
     return NULL;
 }
 
-static const struct phrase file_ranks[] = {[FILES_BOTH] = {.id = PHRASE_NAME_FILE_RANKS},
-                                           [FILES_READ] = {.id = PHRASE_NAME_READERS},
-                                           [FILES_WRITTEN] = {.id = PHRASE_NAME_WRITERS}},
-                           file_work[] = {[FILES_BOTH] = {.id = PHRASE_NAME_USING_FILES},
+static const struct phrase file_work[] = {[FILES_BOTH] = {.id = PHRASE_NAME_USING_FILES},
                                           [FILES_READ] = {.id = PHRASE_NAME_READING},
                                           [FILES_WRITTEN] = {.id = PHRASE_NAME_WRITING}};
 
-static const char *waited_for(struct report *rep, const struct run_result *r, const struct cause *c)
+static const char *waited_for(struct report *rep, const struct run_result *r)
 {
     const double nearly_all = 0.9; /* of the waiting, for one rank */
-    const struct phrase whom = c->cls == CLASS_DATA ? PHRASE(NAME_LOADERS)
-                               : c->cls == CLASS_IO ? file_ranks[files_used(r)]
+    const struct phrase whom = is_in_turn(rep, r)                                              ? PHRASE(NAME_IN_TURN)
                                : !r->straggler.has && is_doubtful(r) && r->uneven_wait_ns == 0 ? PHRASE(NAME_CORELESS)
                                : !r->straggler.has                                             ? PHRASE(NAME_SLOWEST)
                                : r->straggler.wait_ratio > nearly_all ? PHRASE(NAME_RANK, slot_count(r->straggler.rank))
@@ -177,6 +175,25 @@ static struct phrase shared_headline(const struct report *rep, const struct seri
     return stop ? PHRASE(SCALING_STOPS_WAITING, slot_nodes(rep, stop)) : PHRASE(SCALING_WAITS, slot_nodes(rep, last));
 }
 
+/* Waiting for ranks that load or use files is a part of what that costs, and the share of all of it is judged. */
+static int is_cost(const struct run_result *r, const struct cause *c)
+{
+    return c->part == PART_WAIT && (c->cls == CLASS_DATA || c->cls == CLASS_IO) && r->classes[c->cls].has_share;
+}
+
+/* What a rank does that loads data, uses files or copies; with the rank, if it is one alone. */
+static const char *work_said(struct report *rep, const struct run_result *r, const struct cause *c)
+{
+    const struct phrase name = c->part == PART_DATA && c->cls == CLASS_IO ? PHRASE(NAME_READING)
+                               : c->cls == CLASS_IO                       ? file_work[files_used(r)]
+                               : c->part == PART_COPY                     ? PHRASE(NAME_COPYING)
+                                                                          : PHRASE(NONE);
+    const char *what = name.id                ? say_phrase(&rep->arena, &name)
+                       : c->cls == CLASS_DATA ? part_name(PART_DATA)
+                                              : part_name(c->part);
+    return say_capital(&rep->arena, on_its_rank(rep, r, c->cls, what));
+}
+
 static struct phrase communication_headline(struct report *rep, const struct series_point *last, const struct cause *c)
 {
     const struct series_point *before = last - 1;
@@ -185,8 +202,11 @@ static struct phrase communication_headline(struct report *rep, const struct ser
     if (c->part == PART_WAIT && c->cls == CLASS_IMBALANCE && r->alone.has)
         return PHRASE(SCALING_SERIAL, slot_count(r->alone.rank),
                       slot_percent((double)r->alone.own_ns / (double)r->step.mean_ns), slot_nodes(rep, last));
+    if (is_cost(r, c))
+        return PHRASE(SCALING_COST, slot_name(work_said(rep, r, c)), slot_percent(r->classes[c->cls].share_ratio),
+                      slot_nodes(rep, last));
     if (c->part == PART_WAIT)
-        return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r, c)), slot_percent(now), slot_nodes(rep, last));
+        return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r)), slot_percent(now), slot_nodes(rep, last));
     const char *what = say_capital(
         &rep->arena, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
     const double least = 0.001; /* less is not worth a comparison */
@@ -199,11 +219,7 @@ static struct phrase communication_headline(struct report *rep, const struct ser
 static struct phrase part_headline(struct report *rep, const struct series_point *last, const struct cause *c)
 {
     int64_t now = last->part_ns[c->part];
-    const struct phrase name = c->part == PART_DATA && c->cls == CLASS_IO ? PHRASE(NAME_READING)
-                               : c->part == PART_IO                       ? file_work[files_used(run_of(rep, last))]
-                               : c->part == PART_COPY                     ? PHRASE(NAME_COPYING)
-                                                                          : PHRASE(NONE);
-    const char *what = say_capital(&rep->arena, name.id ? say_phrase(&rep->arena, &name) : part_name(c->part));
+    const char *what = work_said(rep, run_of(rep, last), c);
     return PHRASE(SCALING_PART, slot_name(what), slot_time(now), slot_nodes(rep, last), slot_time(now - c->lost_ns));
 }
 
@@ -346,6 +362,10 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         if (is_point_part_known(rep, last, PART_WAIT))
             said_add(&s->said,
                      PHRASE(COMM_SPLIT, slot_time(last->part_ns[PART_TRANSFER]), slot_time(last->part_ns[PART_WAIT])));
+        if (is_in_turn(rep, run_of(rep, last))) {
+            said_add(&s->said, phrase_of_turns(run_of(rep, last)));
+            return;
+        }
         said_add(&s->said, phrase_of_small_messages(run_of(rep, last)));
         add_compute_beside(rep, s, l);
         return;
@@ -452,11 +472,20 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     c->rule = say_phrase(&rep->arena, &PHRASE(RULE_EFFICIENCY, slot_ratio(rep->thresholds.efficiency)));
     claim_grounds(rep, c, of, cause->cls);
     c->window = report_text(rep, "%s at %s", c->window, nodes_text(rep, of->n_nodes));
-    c->interval = point_share_interval(rep, last, cause->part, cause->part == PART_TRANSFER ? PART_WAIT : cause->part);
-    c->interval_of = !c->interval.has ? "" : cause->part == PART_TRANSFER ? "communication" : part_name(cause->part);
+    c->interval =
+        !shared && is_cost(r, cause)
+            ? claimed_interval(r, cause->cls)
+            : point_share_interval(rep, last, cause->part, cause->part == PART_TRANSFER ? PART_WAIT : cause->part);
+    c->interval_of = !c->interval.has               ? ""
+                     : !shared && is_cost(r, cause) ? share_name(rep, r, cause->cls)
+                     : cause->part == PART_TRANSFER ? "communication"
+                                                    : part_name(cause->part);
     if (shared)
         shared_numbers(rep, c, shared);
     add_series_numbers(rep, index, c, cause, l);
+    if (!shared && is_cost(r, cause)) /* the share of the headline */
+        claim_number(rep, c, report_text(rep, "runs.%s.classes.%s.share_ratio", r->slug, class_key(cause->cls)),
+                     "ratio", r->classes[cause->cls].share_ratio);
     return rep->n_claims - 1;
 }
 

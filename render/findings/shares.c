@@ -2,8 +2,10 @@
 #include "render/findings/shares.h"
 
 #include "render/metrics/known.h"
+#include "render/metrics/rule.h"
 #include "render/findings/claims.h"
 #include "render/say/format.h"
+#include "render/say/say.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,6 +48,31 @@ const char *share_name(struct report *rep, const struct run_result *r, enum caus
 {
     const char *name = *class_words(cls, AS_SHARE) ? class_words(cls, AS_SHARE) : run_class_name(r, cls);
     return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting it causes", name) : name;
+}
+
+/* The only rank with time in a cause; -1: there is none, or the cause may be on every rank. */
+static int only_rank(const struct run_result *r, enum cause_class cls)
+{
+    enum { TIMES = 10 }; /* the longest time of a rank over that of every other */
+    const enum part part = cls == CLASS_DATA ? PART_DATA : PART_IO;
+    int64_t most = 0, next = 0;
+    int rank = -1;
+    if ((cls != CLASS_DATA && cls != CLASS_IO) || r->n_rank_results < 2 ||
+        (cls == CLASS_IO && files_in_loading(r) > r->part_ns[PART_IO]))
+        return -1;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        int64_t ns = r->ranks[i].part_ns[part];
+        next = ns > most ? most : ns > next ? ns : next;
+        rank = ns > most ? r->ranks[i].rank : rank;
+        most = ns > most ? ns : most;
+    }
+    return next <= most / TIMES ? rank : -1;
+}
+
+const char *on_its_rank(struct report *rep, const struct run_result *r, enum cause_class cls, const char *what)
+{
+    int rank = only_rank(r, cls);
+    return rank < 0 ? what : say_phrase(&rep->arena, &PHRASE(NAME_ON_RANK, slot_name(what), slot_count(rank)));
 }
 
 int64_t said_ns(const struct run_result *r, const struct class_result *c)

@@ -17,6 +17,9 @@ int is_share_with_waiting(const struct run_result *r, enum cause_class cls);
 /** share_name - the name of the share that claimed_interval bounds: "data loading with the waiting it causes",
  *  "compute". */
 const char *share_name(struct report *rep, const struct run_result *r, enum cause_class cls);
+/** on_its_rank - `what`, or "data loading on rank 1" if one rank alone has this cause: each other rank loads or uses
+ *  files for at most a tenth of its time. Other causes are never of one rank here. */
+const char *on_its_rank(struct report *rep, const struct run_result *r, enum cause_class cls, const char *what);
 /** said_ns - the time of a step in a sentence on a class: all communication for CLASS_COMMUNICATION, all waiting for
  *  imbalance if its own share prints the same, else the class's own time. */
 int64_t said_ns(const struct run_result *r, const struct class_result *c);

@@ -7,6 +7,7 @@
 #include "render/metrics/rule.h"
 #include "render/say/say.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The time of a phase on the late rank, and its mean on the others. p NULL: of code outside of known phases */
@@ -99,6 +100,22 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
                       slot_name(did[files_used(r)]));
     return (struct phrase){.id = is_host ? PHRASE_WAITED_FOR_HOST : doing[largest],
                            .slot = {slot_percent((double)r->wait_cause_ns[largest] / (double)wait)}};
+}
+
+bool is_in_turn(const struct report *rep, const struct run_result *r)
+{
+    const struct pop *p = &r->pop;
+    const struct thresholds *t = &rep->thresholds;
+    const double least_wait = 0.4; /* of the step: in a chain it is a half, less the noise */
+    double together = p->parallel_ratio * r->n_rank_results;
+    return p->has && !p->is_of_gpus && !is_doubtful(r) && r->straggler.has && r->straggler.is_mostly_last &&
+           p->load_balance_ratio >= t->load_balance && p->transfer_ratio >= 1 - t->loss_matters &&
+           fabs(together - 1) <= t->loss_matters && r->straggler.caused_ratio >= least_wait;
+}
+
+struct phrase phrase_of_turns(const struct run_result *r)
+{
+    return PHRASE(IN_TURN, slot_time(r->pop.useful_mean_ns * r->n_rank_results), slot_time(r->step.mean_ns));
 }
 
 int other_of_two(const struct run *a, int rank)

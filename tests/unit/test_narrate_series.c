@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "render/findings/run_said.h"
 #include "tests/unit/told.h"
 
 /* One slow rank: the waiting is named, with the rank, and not the network. */
@@ -29,33 +30,117 @@ static void test_slow_rank_limits_scaling(void **state)
     release(&f);
 }
 
-/* The ranks that others wait for are said to read if they read. */
+/* Two ranks that compute alike. Rank 0, or both, spend ns in a category. */
+static struct run *busy_pair(enum category of, int64_t ns, int is_on_both)
+{
+    struct run *a = made_run(2, 64);
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            int64_t own = i == 0 || is_on_both ? ns : 0, wait = is_on_both ? 0 : ns - own;
+            int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 40000000, [CAT_COMM] = 30000 + wait};
+            part[of] = own;
+            made_step(a, run_rank_at(a, i), part);
+        }
+    return a;
+}
+
+/* Waiting for a rank that uses files counts with the calls, as in the key figure. The rank is named. */
 static void test_waiting_for_files(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"read", "ranks reading files"}, {"write", "ranks writing files"}, {"open", "ranks using files"}};
+        {"read", "Reading files on rank 0"}, {"write", "Writing files on rank 0"}, {"open", "Using files on rank 0"}};
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
         struct fixture f = {.n = 2};
         int64_t ns[40];
         struct run_phase phase = {.name = cases[t][0], .category = CAT_IO, .ns = ns};
         f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 40000000);
-        f.runs[1] = made_run(2, 64);
+        f.runs[1] = busy_pair(CAT_IO, 40000000, 0);
         for (int s = 0; s < 40; s++)
-            for (int i = 0; i < 2; i++) {
-                const int64_t part[N_CATEGORIES] = {
-                    [CAT_COMPUTE] = 40000000, [CAT_IO] = i == 0 ? 40000000 : 0, [CAT_COMM] = i == 0 ? 30000 : 40030000};
-                ns[s] = 40000000;
-                made_step(f.runs[1], run_rank_at(f.runs[1], i), part);
-            }
+            ns[s] = 40000000;
         f.runs[1]->ranks[0].phases = &phase;
         f.runs[1]->ranks[0].n_phases = 1;
         tell(&f);
-        assert_finds(&f.rep.series[0].said, PHRASE_SCALING_WAITING);
-        assert_string_equal(f.rep.series[0].said.headline.slot[0].name, cases[t][1]);
+        const struct said *said = &f.rep.series[0].said;
+        const struct class_result *io = &f.rep.runs[1].classes[CLASS_IO];
+        assert_finds(said, PHRASE_SCALING_COST);
+        assert_string_equal(said->headline.slot[0].name, cases[t][1]);
+        assert_true(said->headline.slot[1].real == io->share_ratio); /* the key figure */
+        const struct slot *both = assert_supports(said, PHRASE_FILES_AND_WAITING);
+        assert_int_equal(both[0].count + both[1].count, io->share_ns);
+        const struct claim *c = &f.rep.claims[f.rep.series[0].limit_claim];
+        assert_true(c->interval.lo <= io->share_ratio && io->share_ratio <= c->interval.hi);
+        assert_contains(c->interval_of, "with the waiting it causes");
         f.runs[1]->ranks[0].n_phases = 0;
         release(&f);
     }
+}
+
+/* Data that one rank loads is on that rank, in the headlines of the run and of the series. */
+static void test_loading_on_one_rank(void **state)
+{
+    (void)state;
+    for (int is_on_both = 0; is_on_both < 2; is_on_both++) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+        f.runs[1] = busy_pair(CAT_DATA, 60000000, is_on_both);
+        tell(&f);
+        const char *const where = is_on_both ? "data loading" : "data loading on rank 0";
+        const struct phrase *run = &f.rep.runs[1].said.headline, *series = &f.rep.series[0].said.headline;
+        assert_int_equal(run->id, PHRASE_DATA_LIMITS);
+        assert_string_equal(run->slot[1].name, where);
+        assert_string_equal(series->slot[0].name + 1, where + 1);
+        release(&f);
+    }
+}
+
+/* The ranks of a chain compute one after the other: no rank is slow. If both compute at the same time and wait for a
+ * message as long, they do not. */
+static void test_ranks_in_turn(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t first_ns, last_ns, more_ns; /* compute of rank 0 and 1; a message on both, longer than 30 us */
+        int is_in_turn;
+    } cases[] = {{20000000, 20000000, 0, 1}, {20000000, 20000000, 9000000, 0}, {1000000, 39000000, 0, 0}};
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(1, 64, 40, 40000000, 0, 0, 0);
+        f.runs[1] = made_run(2, 64);
+        for (int s = 0; s < 40; s++) {
+            int64_t message = 30000 + cases[t].more_ns;
+            const int64_t
+                first[N_CATEGORIES] = {[CAT_COMPUTE] = cases[t].first_ns, [CAT_COMM] = cases[t].last_ns + message},
+                last[N_CATEGORIES] = {[CAT_COMPUTE] = cases[t].last_ns, [CAT_COMM] = cases[t].first_ns + message};
+            made_step(f.runs[1], run_rank_at(f.runs[1], 0), first);
+            made_step(f.runs[1], run_rank_at(f.runs[1], 1), last);
+            f.runs[1]->ranks[1].collectives[s].dur_ns = message; /* the rest is a receive before it computes */
+        }
+        tell(&f);
+        const struct said *said = &f.rep.series[0].said;
+        assert_int_equal(is_in_turn(&f.rep, &f.rep.runs[1]), cases[t].is_in_turn);
+        assert_int_equal(is_said(said, PHRASE_IN_TURN), cases[t].is_in_turn);
+        if (cases[t].is_in_turn) {
+            assert_finds(said, PHRASE_SCALING_WAITING);
+            assert_string_equal(said->headline.slot[0].name, "one rank after another");
+        }
+        release(&f);
+    }
+}
+
+/* The next limit is no part of what the headline of the series names. */
+static void test_next_limit_is_another(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 2};
+    f.runs[0] = made_even_run(1, 64, 40, 40000000, 0, 60000000, 0);
+    f.runs[1] = made_even_run(2, 64, 40, 24000000, 7000000, 34000000, 0);
+    tell(&f);
+    assert_finds(&f.rep.series[0].said, PHRASE_SCALING_COMMUNICATION);
+    assert_string_equal(assert_says(f.rep.runs[1].judged, JUDGED_MAX, PHRASE_NEXT_LIMIT)[0].name, "transfer");
+    for (int i = 0; i < JUDGED_MAX; i++)
+        assert_int_not_equal(f.rep.ruled_out[i].id, PHRASE_NEXT_LIMIT);
+    release(&f);
 }
 
 /* The rank of a pair that has more to do adds half of that to the mean of compute and half to the mean of waiting.
@@ -316,6 +401,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_rank_limits_scaling),
         cmocka_unit_test(test_waiting_for_files),
+        cmocka_unit_test(test_loading_on_one_rank),
+        cmocka_unit_test(test_ranks_in_turn),
+        cmocka_unit_test(test_next_limit_is_another),
         cmocka_unit_test(test_slow_rank_of_two),
         cmocka_unit_test(test_stops_before_the_cores_run_out),
         cmocka_unit_test(test_one_rank_does_not_communicate),
