@@ -8,6 +8,7 @@
 #include "render/say/say.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,11 +58,12 @@ static int only_rank(const struct run_result *r, enum cause_class cls)
     const enum part part = cls == CLASS_DATA ? PART_DATA : PART_IO;
     int64_t most = 0, next = 0;
     int rank = -1;
-    if ((cls != CLASS_DATA && cls != CLASS_IO) || r->n_rank_results < 2 ||
-        (cls == CLASS_IO && files_in_loading(r) > r->part_ns[PART_IO]))
+    /* Files that are mostly used while loading: the rank loads alone too. */
+    bool is_of_loading = cls == CLASS_IO && files_in_loading(r) > r->part_ns[PART_IO];
+    if ((cls != CLASS_DATA && cls != CLASS_IO) || r->n_rank_results < 2)
         return -1;
     for (int i = 0; i < r->n_rank_results; i++) {
-        int64_t ns = r->ranks[i].part_ns[part];
+        int64_t ns = r->ranks[i].part_ns[part] + (is_of_loading ? r->ranks[i].part_ns[PART_DATA] : 0);
         next = ns > most ? most : ns > next ? ns : next;
         rank = ns > most ? r->ranks[i].rank : rank;
         most = ns > most ? ns : most;

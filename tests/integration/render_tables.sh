@@ -49,6 +49,8 @@ assert values['mean'] == ('ns', str(report['runs'][2]['step']['mean_ns'])), valu
 assert values['slowest / median'][0] == 'ratio' and values['steps counted'] == ('', '39'), values
 PY
 check "... with the numbers of report.json" python3 "$TMP/numbers.py" "$TMP/site"
+check "... and what no host recorded is on a page once" test "$(cat "$TMP"/site/runs/4*/index.html | grep -o 'Memory pressure' | wc -l)" = 1
+check "... and in the table of all monitors" grep -q '^node 3 Memory pressure,,,not recorded' "$TMP"/site/runs/4*/tables/monitors-figure.csv
 cat > "$TMP/formulas.py" << 'PY'
 import csv, sys
 rows = {row[0]: row[1] for row in csv.reader(open(sys.argv[1], newline=''), strict=True)}

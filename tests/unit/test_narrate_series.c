@@ -48,14 +48,19 @@ static struct run *busy_pair(enum category of, int64_t ns, int is_on_both)
 static void test_waiting_for_files(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {
-        {"read", "Reading files on rank 0"}, {"write", "Writing files on rank 0"}, {"open", "Using files on rank 0"}};
+    static const struct {
+        const char *phase, *what;
+        enum category of;
+    } cases[] = {{"read", "Reading files on rank 0", CAT_IO},
+                 {"write", "Writing files on rank 0", CAT_IO},
+                 {"open", "Using files on rank 0", CAT_IO},
+                 {"data_load: files", "Reading files on rank 0", CAT_DATA}};
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
         struct fixture f = {.n = 2};
         int64_t ns[40];
-        struct run_phase phase = {.name = cases[t][0], .category = CAT_IO, .ns = ns};
+        struct run_phase phase = {.name = cases[t].phase, .category = cases[t].of, .ns = ns};
         f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 40000000);
-        f.runs[1] = busy_pair(CAT_IO, 40000000, 0);
+        f.runs[1] = busy_pair(cases[t].of, 40000000, 0);
         for (int s = 0; s < 40; s++)
             ns[s] = 40000000;
         f.runs[1]->ranks[0].phases = &phase;
@@ -64,7 +69,7 @@ static void test_waiting_for_files(void **state)
         const struct said *said = &f.rep.series[0].said;
         const struct class_result *io = &f.rep.runs[1].classes[CLASS_IO];
         assert_finds(said, PHRASE_SCALING_COST);
-        assert_string_equal(said->headline.slot[0].name, cases[t][1]);
+        assert_string_equal(said->headline.slot[0].name, cases[t].what);
         assert_true(said->headline.slot[1].real == io->share_ratio); /* the key figure */
         const struct slot *both = assert_supports(said, PHRASE_FILES_AND_WAITING);
         assert_int_equal(both[0].count + both[1].count, io->share_ns);
