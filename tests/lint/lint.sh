@@ -32,6 +32,15 @@ check "... and an entry is one line of at most 160 characters" awk 'length > 160
 check "README.md has less than 120 lines, none over 150 characters" awk 'length > 150 { print; bad = 1 } END { exit bad || NR >= 120 }' README.md
 check "a build has the same names by a whole path: its notes of headers are kept" \
     make --no-print-directory -n BUILD="$PWD/no-such" no-such/obj/lib/base/arena.o
+had=$(ls compile_commands.json 2>/dev/null)
+check "make compile_commands.json" make --no-print-directory compile_commands.json
+check "... lists each source of collect/ once" python3 -c '
+import json, subprocess, sys
+files = sorted(e["file"] for e in json.load(open("compile_commands.json")) if e["file"].startswith("collect/"))
+wanted = sorted(subprocess.check_output(["git", "ls-files", "collect/*.c"], text=True).split())
+print("without an entry, or with several:", [f for f in sorted({*wanted, *files}) if files.count(f) != wanted.count(f)])
+sys.exit(files != wanted)'
+[ -n "$had" ] || rm -f compile_commands.json # an editor may use it
 check "phrases and reasons fill the slots that their rows declare" python3 tests/lint/slots.py
 for tool in clang clang-format shellcheck; do
     command -v $tool >/dev/null || { skip "lint" "no $tool"; finish; }
