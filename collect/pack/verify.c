@@ -33,15 +33,16 @@ static void problem(struct verify_report *r, const char *fmt, ...) DCR_PRINTF(2,
 static void problem(struct verify_report *r, const char *fmt, ...)
 {
     struct dcr_err e;
-    char line[sizeof e.text + 1];
+    char line[sizeof e.text + 16] = "dccollect: "; /* as every message begins */
+    size_t n = strlen(line);
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(e.text, sizeof e.text, fmt, ap);
     va_end(ap);
     dcr_clean_line(e.text); /* an archive may hold any name */
-    dcr_err_sentences(&e, line, sizeof e.text);
-    size_t n = strlen(line);
-    if (n && line[n - 1] != '.')
+    dcr_err_sentences(&e, line + n, sizeof e.text);
+    n = strlen(line);
+    if (line[n - 1] != '.')
         memcpy(line + n, ".", 2);
     if (is_said(&r->text, line))
         return;

@@ -45,11 +45,11 @@ says 2 "ls: no archive named" "no archive given[.] Name one or more, as in .dcco
 
 # ---- incomplete archives: 1, however much of it is right
 : >empty.tar
-says 1 "verify: empty" "^'empty.tar' is empty[.] Copy or pack it again[.]$" "$COLLECT" verify empty.tar
+says 1 "verify: empty" "^dccollect: 'empty.tar' is empty[.] Copy or pack it again[.]$" "$COLLECT" verify empty.tar
 tar cf memberless.tar --files-from=/dev/null
 says 1 "verify: a tar without a member" "cannot read .memberless.tar.: it is not a tar archive" "$COLLECT" verify memberless.tar
 head -c 100000 /dev/urandom >rubbish.tar
-says 1 "verify: not a tar" "rubbish.tar" "$COLLECT" verify rubbish.tar
+says 1 "verify: not a tar" "^dccollect: cannot read 'rubbish.tar': it is not a tar archive" "$COLLECT" verify rubbish.tar
 printf 'hello' >hello && tar cf other.tar hello
 says 1 "verify: a tar of something else" "manifest.json" "$COLLECT" verify other.tar
 head -c 700 good.tar >front.tar
@@ -89,7 +89,7 @@ for entry in job_metadata.json:'"dropped_events"' node0/cpu_monitor.csv:timestam
     n_tried=$((n_tried + 1))
     status=0
     "$COLLECT" verify flip.tar >says.out 2>&1 || status=$?
-    if [ "$status" -eq 1 ] && grep -q "^'$member' has the wrong checksum[.] Copy or pack it again[.]$" says.out; then n_seen=$((n_seen + 1)); else silent="$silent $member"; fi
+    if [ "$status" -eq 1 ] && grep -q "^dccollect: '$member' has the wrong checksum[.] Copy or pack it again[.]$" says.out; then n_seen=$((n_seen + 1)); else silent="$silent $member"; fi
 done
 check "verify: one flipped byte, and it names the member ($n_tried members)" test "$n_seen" -eq "$n_tried" 
 # Every part of the content is covered, including the manifest; tests/unit/test_manifest_sum.c checks every byte. The
@@ -135,7 +135,7 @@ done
 check "verify: one flipped byte of a compressed archive, at nine places, is seen where content changed" test -z "$silent"
 for part in 10 50 90 99; do
     head -c $((zsize * part / 100)) packed.tar.zst >part.tar.zst
-    says 1 "verify: $part % of a compressed archive" "^'part.tar.zst' is incomplete: its compressed data end early[.] Copy or pack it again[.]$" \
+    says 1 "verify: $part % of a compressed archive" "^dccollect: 'part.tar.zst' is incomplete: its compressed data end early[.] Copy or pack it again[.]$" \
         "$COLLECT" verify part.tar.zst
 done
 says 2 "anonymise: the same" "'part.tar.zst' is incomplete" "$COLLECT" anonymise part.tar.zst anonymous.tar
@@ -180,7 +180,7 @@ jq '.members += [{"name": "a\u001b]0;x\u0007\nb", "role": "other", "size": 1, "s
 seal x/manifest.json
 repack lie.tar
 cp lie.tar "$(printf 'l\033i\ne.tar')"
-says 1 "verify: names with control characters, on a line each" "^'a?\]0;x??b' is in the manifest" "$COLLECT" verify "$(printf 'l\033i\ne.tar')"
+says 1 "verify: names with control characters, on a line each" "^dccollect: 'a?\]0;x??b' is in the manifest" "$COLLECT" verify "$(printf 'l\033i\ne.tar')"
 check "... and the archive's own" grep -q '^l?i?e.tar: FAILED, 1 problem$' says.out
 jq 'del(.members[] | select(.name == "job_metadata.txt"))' manifest.keep >x/manifest.json
 seal x/manifest.json
