@@ -401,7 +401,7 @@ static int check(const struct options *o, struct dcr_err *err)
     if (o->precision != BACKEND_FP32 && !o->is_cuda)
         return dcr_err_set(err, DCR_FAIL, "--precision tf32 and bf16 need --backend cuda; the CPU computes in fp32");
     if (o->may_share_gpu && !o->is_cuda)
-        return dcr_err_set(err, DCR_FAIL, "--share-gpu needs --backend cuda");
+        return dcr_err_set(err, DCR_FAIL, "--share-gpu needs --backend cuda; leave it out on the CPU");
     if (o->pinned == PINNED_YES && !o->is_cuda)
         return dcr_err_set(err, DCR_FAIL, "--pinned yes needs --backend cuda: the CPU needs no copies");
     if (!o->scenario.name && (o->scenario.choice.is_off || o->task == TASK_SHOW_SCENARIO))

@@ -231,10 +231,11 @@ int shared_find(struct shared *out, const char *path, uint64_t token, struct dcr
     *out = (struct shared){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
     snprintf(out->path, sizeof out->path, "%s", path);
     if (out->fd < 0)
-        return errno == ENOENT ? DCR_END : dcr_err_sys(err, DCR_FAIL, "cannot open '%s'", path);
+        return errno == ENOENT ? DCR_END : dcr_err_file(err, DCR_FAIL, "cannot open '%s'", path);
     if (flock(out->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         shared_close(out, 0);
-        return dcr_err_set(err, DCR_FAIL, "a collector still records through '%s'", path);
+        return dcr_err_set(err, DCR_FAIL,
+                           "a collector still records through '%s'; pack again when the program has ended", path);
     }
     void *all = fstat(out->fd, &st) != 0 || st.st_size < LEAST_BYTES || st.st_uid != geteuid()
                     ? MAP_FAILED

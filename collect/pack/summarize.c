@@ -29,7 +29,7 @@ static int summarize_trace(struct summary *out, struct dcr_arena *a, const char 
     uint32_t crc = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return dcr_err_sys(err, DCR_FATAL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FATAL, "cannot read '%s'", path);
     struct dcr_stream s = dcr_stream_fd(&fd, name);
     /* The fingerprint is taken before the events are read, so that writes in between make the summary stale but not
      * wrong. */
@@ -56,7 +56,7 @@ static int load(struct summary *out, struct dcr_arena *a, const char *path, stru
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return dcr_err_sys(err, DCR_FAIL, "cannot read '%s'", path);
+        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
     struct dcr_stream s = dcr_stream_fd(&fd, path);
     int rc = summary_read(out, a, &s, err);
     close(fd);

@@ -72,7 +72,7 @@ WORDINGS = ((r"needs? a value", r"^option '%[^']*' needs a value\. See `[\w -]+ 
 NO_ADVICE = (("the sentence itself says what to give", r" takes .*, not '|^--\S+( \w+\|\S+)? (yes )?needs --|^--\{.* needs --"),
              ("the user has nothing to do", r"^note: |is the same run as"),
              ("a fact of the run, which manifest and report keep", r"^collect/(pack/(judge|summarize)|drain/)"),
-             ("the reason why a monitor has no data, which the report cites", r"^collect/(monitor|record/nvml)|^a counter of|is not packed: "
+             ("the reason why a monitor has no data, which the report cites", r"^collect/(monitor|record/(nvml|procfs))|^a counter of|is not packed: "
                                                                               r"|could not be read: |the record '%s' cannot be read"),
              ("its caller adds the advice, or the words that it inserts have it",
               r"^cannot anonymise '%s': %|: byte %zu: |the limit is not %s|^warning: |: cannot (read|write) '%s': %s\.$|^cannot write '%s': %s\.$"

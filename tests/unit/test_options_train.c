@@ -119,7 +119,7 @@ static void wrong_words_get_a_sentence(void **state)
     expect_failure("--kernels avx2 --backend cuda", "--kernels applies to the CPU only");
     expect_failure("--recursion x", "--recursion");
     expect_failure("--precision bf16", "--precision tf32 and bf16 need --backend cuda");
-    expect_failure("--share-gpu", "--share-gpu needs --backend cuda");
+    expect_failure("--share-gpu", "--share-gpu needs --backend cuda; leave it out on the CPU");
     expect_failure("--data d --graph g --sensor-ids i --header yes", "--sensor-ids is for data without a header");
     expect_failure("--lr-milestones 5,2", "ascending epochs");
     expect_failure("--lr-milestones 5;2", "ascending epochs");
