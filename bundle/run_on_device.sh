@@ -44,7 +44,7 @@ while [ $# -gt 0 ]; do
         case $1 in
         --only) only=$2 ;;
         --python) python=$2 ;;
-        --vectors) [ -d "$2" ] || fail "'$2' is no folder of reference vectors. Name one that has them." && vectors+=("$2") ;;
+        --vectors) [ -d "$2" ] || fail "'$2' is not a folder of reference vectors. Name one that has them." && vectors+=("$2") ;;
         --steps) number "$1" "$2" && steps=$2 ;;
         --sensors) number "$1" "$2" && sensors=$2 ;;
         --limit) number "$1" "$2" && limit=$2 ;;
@@ -64,10 +64,10 @@ for part in $only; do
 done
 "$bin/dcrnn-train" --version >/dev/null || exit 2 # says itself what is wrong with this machine
 mkdir -p "$out" 2>/dev/null
-{ [ -w "$out" ] && out=$(cd "$out" 2>/dev/null && pwd); } || fail "cannot write into the folder '$out'. Name another."
+{ [ -w "$out" ] && out=$(cd "$out" 2>/dev/null && pwd); } || fail "cannot write into folder '$out'. Give another folder."
 rm -rf "$out/archives" "$out/site" "$out/figures.json" "$out/figures.txt" "$out/log.txt"
 mkdir -p "$out/archives"
-tmp=$(mktemp -d) || fail "cannot make a temporary folder. Point TMPDIR at one that can be written."
+tmp=$(mktemp -d) || fail "cannot create a temporary folder. Point TMPDIR at one that can be written."
 trap 'rm -rf "$tmp"' EXIT
 exec 3>&1 >>"$out/log.txt" 2>&1
 

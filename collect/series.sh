@@ -51,18 +51,17 @@ limit=$((16 * cores))
 [ "$limit" -ge 64 ] || limit=64
 most=1
 for n in "${nodes[@]}"; do
-    case $n in *[!0-9]* | 0*) fail "NODES holds '$n', not a number of nodes. Write for example NODES=\"1 2 4\"." ;; esac
-    { [ ${#n} -le 6 ] && [ "$n" -le "$limit" ]; } || fail "NODES holds $n, but at most $limit can be tried here. Choose fewer."
+    { [[ $n =~ ^[1-9][0-9]{0,5}$ ]] && [ "$n" -le "$limit" ]; } || fail "NODES takes whole numbers from 1 to $limit here, not '$n'. Write for example NODES=\"1 2 4\"."
     [ "$n" -le "$most" ] || most=$n
 done
-case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT is '$REPEAT', not a number of runs per node count. Write for example REPEAT=3." ;; esac
+case ${REPEAT:=1} in *[!0-9]* | 0* | ????*) fail "REPEAT takes a whole number from 1 to 999, not '$REPEAT'." ;; esac
 # Repetitions run series by series, so that a disturbance of the machine meets every node count.
 once=("${nodes[@]}")
 for ((k = 1; k < REPEAT; k++)); do nodes+=("${once[@]}"); done
 case ${EMULATE:-} in
 ranks) [ -z "${NODE_CPU:-}${NODE_NET:-}" ] || fail "plain processes have no share and no link. Leave out EMULATE=ranks, or NODE_CPU and NODE_NET." ;;
 '' | nodes) ;;
-*) fail "EMULATE is '$EMULATE', not nodes or ranks. Write one of them." ;;
+*) fail "EMULATE takes nodes or ranks, not '$EMULATE'." ;;
 esac
 for f in "${DATA:-}" "${GRAPH:-}"; do
     [ -z "$f" ] || [ -r "$f" ] || fail "cannot read '$f'. DATA and GRAPH name files of traffic data."
@@ -268,7 +267,7 @@ node_in_words() {
 }
 
 mkdir -p "$results" 2>/dev/null || true
-[ -w "$results" ] || fail "cannot write into the folder '$results'. Make it writable."
+[ -w "$results" ] || fail "cannot write into folder '$results'. Make it writable."
 for left in "$results"/.spool-*; do
     [ ! -d "$left" ] || [[ $left == *node-slurm-* ]] || warn "'$left' of an earlier run was never packed. Remove it, or pack it: \`$bin/dccollect pack $left --adopt $left/program -o RUN.tar\`."
 done

@@ -82,7 +82,14 @@ NO_ADVICE = (("the sentence itself says what to give", r" takes .*, not '|^--\S+
 # The same of scripts: what to give stands in the sentence; the line is itself advice, a command to copy; a further
 # sentence is put in; a command of the script itself failed.
 SCRIPT_ADVICE = r" takes .*, not '|^copy and pack it later with: |\.%s$|^bundle/make\.sh failed at: "
-SCRIPT_WORDINGS = ((r"(needs|wants|takes) a value", r"^option '%s' needs a value\. See "), (r"no option|not an option", r"^unknown option '%s'\. "))
+SCRIPT_WORDINGS = ((r"(needs|wants|takes) a value", r"^option '%s' needs a value\. See "), (r"no option|not an option", r"^unknown option '%s'\. "),
+                   (r"\b(is|holds) '%s', not |is not a number|\bnot a (number|rate)\b|can be tried", r" takes .*, not '%s'\."),
+                   (r"cannot (make|create)\b", r"^cannot create (folder '%s'( on %s)?|a temporary folder)\. "),
+                   (r"not writable|cannot write (in|into)\b", r"^cannot write into folder '%s'( on %s)?\. "),
+                   (r"already exists|is there already|overwritten", r"' exists and is not overwritten\. "),
+                   (r"\bis no folder|is not a folder", r"^'%s' is not a folder"),
+                   (r"^no (%s|dc\w+|\w+) in '", r"^no \S+ in '%s'( on %s)?\. Run make, or set DCREPORT_BIN to a folder that all nodes see\.$"),
+                   (r"Name another|DCREPORT_\w+ to another", r"Set DCREPORT_\w+ to another folder\."))
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 CONVERSION = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|j|z|t|L)?[a-zA-Z])")

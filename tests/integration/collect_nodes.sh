@@ -78,11 +78,11 @@ refused() { # refused "name" "sentence" ARGS...
     if [ $got -eq 2 ] && grep -qF -- "$sentence" "$TMP/said"; then ok "$name"; else not_ok "$name" "status $got: $(cat "$TMP/said")"; fi
 }
 refused "no command" "no command" --nodes 2
-refused "no number of nodes" "'0' is not a number of nodes" --nodes 0 -- true
-refused "a share of nothing" "NODE_CPU is '0'" --cpu 0 -- true
-refused "a share that is no number" "NODE_CPU is 'half'" --cpu half -- true
-refused "a link that is no rate" "NODE_NET is '50'" --net 50 -- true
-refused "a link that is too slow to be one" "NODE_NET is '9kbit'" --net 9kbit -- true
+refused "no number of nodes" "--nodes takes a whole number from 1 to 253, not '0'" --nodes 0 -- true
+refused "a share of nothing" "NODE_CPU takes none or a number of cores from 0.001 with at most four decimals, not '0'." --cpu 0 -- true
+refused "a share that is no number" "NODE_CPU takes none or a number of cores from 0.001 with at most four decimals, not 'half'." --cpu half -- true
+refused "a link that is no rate" "NODE_NET takes none or a rate of 1mbit or more, not '50'." --net 50 -- true
+refused "a link that is too slow to be one" "NODE_NET takes none or a rate of 1mbit or more, not '9kbit'." --net 9kbit -- true
 check_status 143 "a worker whose parent was killed ends at once" bash $nodes --worker /tmp/dcreport-nodes.1-1 -- true
 is "threads that a program is told to use are not the cores" "$(nproc)" env OMP_NUM_THREADS=99 OMP_THREAD_LIMIT=99 bash -c '. collect/nodes; cores_here ""'
 

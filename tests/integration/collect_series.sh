@@ -23,7 +23,7 @@ check "what the program said is in it" sh -c 'tar xOf "$0" log/output.txt | grep
 check "each count twice, in turns" env RESULTS="$TMP/repeated" EMULATE=ranks NODES="1 2" REPEAT=2 ARGS="$small" bash collect/series.sh
 check "four archives in that order" test "$(sed 's/.*\/\([0-9]*node\)-.*/\1/' "$TMP/repeated/last-series" | tr '\n' ' ')" = "1node 2node 1node 2node "
 check_status 2 "half a repetition" env REPEAT=1.5 NODES=1 bash collect/series.sh
-check "... is refused" test "$(cat "$TMP/tap.out")" = "make collect: REPEAT is '1.5', not a number of runs per node count. Write for example REPEAT=3."
+check "... is refused" test "$(cat "$TMP/tap.out")" = "make collect: REPEAT takes a whole number from 1 to 999, not '1.5'."
 
 check_status 2 "options that the program refuses" env CALIBRATE=1 NODES=2 ARGS=--nonsense bash collect/series.sh
 check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'. See \`dcrnn-train --help\`."

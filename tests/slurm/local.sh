@@ -61,7 +61,7 @@ check "and with Slurm's view" sh -c 'tar tf "$0" | grep -qx log/slurm_job.txt' "
 check "nothing is left on the node" nothing_local
 check "nor beside the archive" only $name.tar
 check_status 2 "a job of the same number does not overwrite it" batch "${small[@]}"
-check "and says so" said "$name.tar is there already"
+check "and says so" said "$name.tar' exists and is not overwritten. Set DCREPORT_RESULTS to another folder."
 check_status 3 "the status is the program's" batch SLURM_JOB_ID=other -- sh -c 'echo mine; exit 3'
 check "a program of one's own is recorded" sh -c 'tar xOf "$0" log/stdout.txt | grep -qx mine' "$results/1node-slurm-other.tar"
 rm -f "$results"/*

@@ -23,7 +23,7 @@ says 2 "a node count that is no number is refused" "'two'" --nodes "1 two"
 says 2 "no node count at all is refused" "names no node count" --nodes " "
 says 2 "zero nodes are refused" "'0'" --nodes=0
 says 2 "a node count named twice is refused" "a node count twice. Write --repeat 2." --nodes "1 2 2"
-says 2 "half a repetition is refused" "--repeat is '1.5', not a number of runs" --repeat 1.5
+says 2 "half a repetition is refused" "--repeat takes a whole number from 1 to 999, not '1.5'" --repeat 1.5
 says 2 "an option without its value is refused" "option '--nodes' needs a value. See" --nodes
 says 2 "a stray word is refused with the way to write it" "unexpected argument 'gpu'. Write options of sbatch as --name=value" --partition gpu
 says 2 "traffic data that do not exist are refused" "cannot read '/no/such' (--data): No such file or directory. Check the name." --data /no/such
@@ -81,7 +81,7 @@ check "mpirun too" test "$(words SLURM_CPUS_PER_TASK=8)" = "mpirun -n 2 --mca od
 check "a container stands before every rank's collector" test "$(words DCREPORT_CONTAINER="nice -n 1")" = \
     "mpirun -n 2 --mca odls_base_sigkill_timeout 5 nice -n 1"
 words DCREPORT_LAUNCHER=mpiexec
-check "a launcher that is neither is refused" grep -q "DCREPORT_LAUNCHER is 'mpiexec', not mpirun or srun" "$TMP/out"
+check "a launcher that is neither is refused" grep -q "DCREPORT_LAUNCHER takes mpirun or srun, not 'mpiexec'" "$TMP/out"
 check "and leaves nothing" test ! -e "$TMP/job"
 check_status 2 "outside a job the script is refused" env -u SLURM_JOB_ID bash slurm/profile.sbatch
 env -u SLURM_JOB_ID bash slurm/profile.sbatch >"$TMP/out" 2>&1
