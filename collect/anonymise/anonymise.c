@@ -47,8 +47,7 @@ static int write_piece(void *ctx, const char *bytes, size_t n, struct dcr_err *e
     dcr_sha256_add(x->sum, bytes, n);
     x->n_bytes += (int64_t)n;
     x->at->size += (int64_t)n;
-    return dcr_write_all(x->fd, bytes, n) == 0 ? DCR_OK
-                                               : dcr_err_file(err, DCR_FATAL, "cannot write beside '%s'", x->output);
+    return dcr_write_all(x->fd, bytes, n) == 0 ? DCR_OK : dcr_err_file(err, DCR_FATAL, "cannot write '%s'", x->output);
 }
 
 static void begin_member(struct anonymise *x, const char *name, const json_t *entry, enum dcr_role role)
@@ -194,9 +193,8 @@ static int take_trace(struct anonymise *x, struct dcr_tar_member *m, const json_
         x->n_members = n_before;
         x->n_bytes = bytes_before;
         leave_out(x, m, entry);
-        return lseek(x->fd, bytes_before, SEEK_SET) < 0
-                   ? dcr_err_file(err, DCR_FATAL, "cannot write beside '%s'", x->output)
-                   : DCR_OK;
+        return lseek(x->fd, bytes_before, SEEK_SET) < 0 ? dcr_err_file(err, DCR_FATAL, "cannot write '%s'", x->output)
+                                                        : DCR_OK;
     }
     snprintf(print, sizeof print, "%08" PRIx32, crc);
     json_object_set_new(x->traces, x->at->name,

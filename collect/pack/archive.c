@@ -212,7 +212,7 @@ int archive_nameless(const char *output, int *fd, struct dcr_err *err)
 {
     char dir[PATH_MAX];
     *fd = dcr_folder_of(output, dir, sizeof dir) == 0 ? dcr_open_nameless(dir) : -1;
-    return *fd >= 0 ? DCR_OK : dcr_err_file(err, DCR_FAIL, "cannot write beside '%s'", output);
+    return *fd >= 0 ? DCR_OK : dcr_err_file(err, DCR_FAIL, "cannot write into folder '%s'", dir);
 }
 
 /* ---- for people --------------------------------------------------------------------------------- */

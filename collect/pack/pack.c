@@ -128,7 +128,7 @@ int pack_check_output(const char *output, struct dcr_err *err)
     if (!is_ours)
         return dcr_err_set(
             err, DCR_FAIL,
-            "'%s' exists and is no run archive, so it is not overwritten; remove it or choose another name", output);
+            "'%s' exists and is not a run archive, so it is not overwritten; remove it or choose another name", output);
     return DCR_OK;
 }
 

@@ -195,7 +195,7 @@ static int add_summary(struct pack *p, const char *trace, const char *name, int 
              : p->made_fd < 0 ? archive_nameless(p->request->output, &p->made_fd, err)
                               : DCR_OK;
     if (rc == 0 && dcr_write_all(p->made_fd, text.data, text.len) != 0)
-        rc = dcr_err_file(err, DCR_FAIL, "cannot write summaries beside '%s'", p->request->output);
+        rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", p->request->output);
     struct archive_member *m = rc == 0 ? pack_member_named(p, name) : NULL;
     if (rc == 0 && !m)
         m = pack_add(p, name, NULL, "", DCR_ROLE_SUMMARY, -1, rank);

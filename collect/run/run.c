@@ -228,7 +228,7 @@ static int choose_adopt(struct run *r, struct dcr_err *err)
         if (!is_there && errno == ENOTDIR)
             return dcr_err_file(err, DCR_FAIL, "cannot adopt '%s'", name);
         if (is_there && !S_ISDIR(st.st_mode))
-            return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is no folder; give the one it lies in", name);
+            return dcr_err_set(err, DCR_FAIL, "cannot adopt '%s': it is not a folder; give the one it lies in", name);
         /* The record of the run is JSON, and packing finds the results by this path in it. */
         if (dcr_absolute(name, path, sizeof path, NULL) != 0 || json_array_append_new(r->adopt, json_string(path)) != 0)
             return dcr_err_set(err, DCR_FAIL,

@@ -125,7 +125,8 @@ static int read_record(struct dcr_csv *c, struct cells *r, struct dcr_err *err)
         return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: longer than %zu bytes; is this a CSV file?", c->stream->name,
                            c->line, MAX_ROW_BYTES);
     if (is_bad)
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: not text; is this a CSV file?", c->stream->name, c->line);
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld is not text: it holds a NUL byte; save it as UTF-8",
+                           c->stream->name, c->line);
     return 0;
 }
 
@@ -202,8 +203,8 @@ int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err)
         c->is_cut = c->is_last && c->row.n < c->header.n;
         if (c->row.n != c->header.n)
             return dcr_err_set(err, DCR_FAIL,
-                               "'%s' line %ld has %d cells, its header has %d; give each line the cells of the header",
-                               c->stream->name, c->line, c->row.n, c->header.n);
+                               "'%s' line %ld has %d cell%s instead of %d; give each line the cells of the header",
+                               c->stream->name, c->line, c->row.n, c->row.n == 1 ? "" : "s", c->header.n);
         return 0;
     }
 }

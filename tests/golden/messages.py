@@ -39,7 +39,7 @@ MARKS = {"M": "memory runs out", "T": "the system gives no thread, process or pi
          "K": "only another kernel, another host, a busy one, or one without a library leads there",
          "I": "only a mistake in the program itself leads there"}
 MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (picture|PDF)|cannot write a PNG|cannot be read as SQLite"
-                r"|of shared memory, neither|as output folder\. Name another"),
+                r"|of shared memory, neither|as output folder\. Give another"),
           ("T", r"cannot start (the|all|a thread)|no (thread|pipe|process|random number)|cannot make a pipe|has ended: <reason>"
                 r"|a process that made pages"),
           ("D", r"cannot (sync|close|cut|rename|keep|move|set the permissions|name the finished|tell the current|find the program's own|map) "
@@ -64,12 +64,21 @@ WORDINGS = ((r"needs? a value", r"^option '%[^']*' needs a value\. See `[\w -]+ 
             (r"\b(no|not|not well-formed) JSON\b", r"\b(it|line %zu|its manifest) is not JSON\b"),
             (r"JSON.* object\b", r"JSON( of a line)? is not an object\b"),
             (r"no (option|command|metric|threshold|theme|scenario) '", r"^unknown "),
-            (r"\b(newer|up to) .*version|version .*up to\b", r"this program reads up to %d. Use a later one\."),
-            (r"'[^']*: give |give a .*number|must be a whole number", r"\btakes\b"),
-            (r"a folder .*in the way|is a folder\b(?!,)", r"a folder of that name is in the way|it is a folder"))
+            (r"\bnewer\b|\bup to .*version|version .*up to\b",
+             r"^cannot read '%s': (format|calibration|trace) version %\w+, this program reads up to %d\. Use a later one\.$"),
+            (r"'[^']*: give |give a .*number|must be (a whole number|%)|cannot simulate|[Cc]hoose (\d|one in between)", r"\btakes\b"),
+            (r"\b(a folder .*in the way|is a folder)\b", r"a folder of that name is in the way|it is a folder"),
+            (r"\bnot (a )?text\b|(NUL|zero) byte", r" is not text: it holds a NUL byte\. Save it as UTF-8\.$"),
+            (r"checksum (does|is)\b|wrong checksum", r" has the wrong checksum\. "),
+            (r"cannot (make|create) .*folder", r"^cannot create folder '%s': "),
+            (r"not writable|cannot write (\w+ )?(in|into|beside)\b", r"^cannot write into folder '%s': "),
+            (r"already exists|is there already|overwritten", r" exists and is not (.*, so it is not )?overwritten\. |which would be overwritten\. "),
+            (r"has %\w+ cell", r" has %\w+ cell\{\|s\}( instead of |: not a list)"),
+            (r"(?<!there )\bis (no|not a|a file, not a) (folder|run archive)\b", r"\bis not a (folder|run archive)\b"),
+            (r"another( name)? with -o|with -o: |[Nn]ame another\.", r"[Gg]ive another folder with -o"))
 
 # Messages that need no second sentence: why, and the pattern of their words or of their file.
-NO_ADVICE = (("the sentence itself says what to give", r" takes .*, not '|^--\S+( \w+\|\S+)? (yes )?needs --|^--\{.* needs --"),
+NO_ADVICE = (("the sentence itself says what to give", r" takes .*, not ['%]|^--\S+( \w+\|\S+)? (yes )?needs --|^--\{.* needs --"),
              ("the user has nothing to do", r"^note: |is the same run as"),
              ("a fact of the run, which manifest and report keep", r"^collect/(pack/(judge|summarize)|drain/)"),
              ("the reason why a monitor has no data, which the report cites", r"^collect/(monitor|record/(nvml|procfs))|^a counter of|is not packed: "

@@ -448,7 +448,7 @@ refuses "--traces takes all, rank0 or none, not 'x'" --traces x
 refuses "--steps takes the first and the last step" --steps 9
 refuses "--capture-range takes cudaProfilerApi, or nvtx:" --capture-range x
 refuses "--keep takes ring, all or summary, not 'x'" --keep x
-refuses "cannot adopt 'good.tar': it is no folder. Give the one it lies in" --adopt good.tar
+refuses "cannot adopt 'good.tar': it is not a folder. Give the one it lies in" --adopt good.tar
 refuses "cannot adopt 'good.tar/x': Not a directory" --adopt good.tar/x
 says 125 "run: a rank beyond all" "say that this is rank 99999999. More than" env OMPI_COMM_WORLD_RANK=99999999 OMPI_COMM_WORLD_SIZE=100000000 "$COLLECT" run -o x.tar -- true
 says 125 "run: one archive of two ranks" "each of 2 ranks would write 'x.tar'" env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$COLLECT" run -o x.tar -- true

@@ -149,14 +149,14 @@ plainly=()
 [ "$(id -u)" != 0 ] || plainly=(setpriv '--bounding-set=-dac_override,-dac_read_search')
 check_status 2 "an output folder that is read-only" "${plainly[@]}" "$BIN/dcreport" "$TMP/1.tar" -o "$TMP/read-only"
 cp "$TMP/tap.out" "$TMP/said-read-only"
-check "it is said" grep -q "output folder '.*read-only' is not writable" "$TMP/said-read-only"
+check "it is said" grep -q "cannot write into folder '.*read-only': Permission denied. Check the permissions." "$TMP/said-read-only"
 check_status 2 "... and a report in it" "${plainly[@]}" "$BIN/dcreport" "$TMP/1.tar" -o "$TMP/read-only/site"
 cp "$TMP/tap.out" "$TMP/said-read-only"
-check "... are said" grep -q "cannot write in the folder of '.*site': Permission denied. Choose another with -o" "$TMP/said-read-only"
+check "... are said" grep -q "cannot write into folder '.*/read-only': Permission denied. Check the permissions." "$TMP/said-read-only"
 check_status 1 "nothing is beside it" compgen -G "$TMP/read-only.*"
 refused "a single file in the output folder" "single-file.*lies in the output folder" "$TMP/1.tar" -o "$site" --single-file "$site/sub/y.html"
 refused "... by another path" "junit.*lies in the output folder" "$TMP/1.tar" -o "$site/" --check 'steps>1' --junit "$TMP/nothing/../site/y.xml"
-refused "a report in no folder" "cannot make output folder '.*': there is no folder '.*nodir'. Make it first" "$TMP/1.tar" -o "$TMP/nodir/site"
+refused "a report in no folder" "cannot create folder '.*': there is no folder '.*nodir'. Make it first" "$TMP/1.tar" -o "$TMP/nodir/site"
 refused "JUnit in no folder, before anything is printed" "cannot write '.*/j.xml': there is no folder '.*nodir'. Make it first" --check 'steps>1' "$TMP/1.tar" --junit "$TMP/nodir/j.xml"
 refused "JUnit without a name" "junit '' is no name for a file" --check 'steps>1' "$TMP/1.tar" --junit ''
 refused "a share above 1 in a check" "the limit is not a share. Write it as 20% or 0.2" --check 'exposed_comm<20' "$TMP/1.tar"

@@ -96,7 +96,7 @@ static void broken_files_name_the_place(void **state)
     expect_failure("", "is empty");
     expect_failure("\n \n", "no rows");
     expect_failure("a,b\n", "no rows");
-    expect_failure("a,b\n1,2\n3\n", "line 3 has 1 cells instead of 2");
+    expect_failure("a,b\n1,2\n3\n", "line 3 has 1 cell instead of 2");
     expect_failure("a,b\n1,2\n3,4,5\n", "line 3 has 3 cells instead of 2");
     expect_failure("a,b\n1,x\n", "line 2, column 2: 'x' is not a finite number; a missing reading is 0");
     expect_failure("a,b\n1,nan\n", "line 2, column 2: 'nan'");

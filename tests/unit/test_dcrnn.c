@@ -394,7 +394,7 @@ static void test_bad_sizes_are_named(void **state)
     c.n_sensors = 1;
     c.k_hops = 0;
     assert_int_equal(dcrnn_create(&model, &c, &supports, &err), DCR_FAIL);
-    assert_string_equal(err.text, "K is 0, it must be 1 to 8; choose one in between");
+    assert_string_equal(err.text, "a model takes 1 to 8 hops, not 0");
     c.k_hops = 2;
     c.kernels = "mmx";
     assert_int_equal(dcrnn_create(&model, &c, &supports, &err), DCR_FAIL);

@@ -132,7 +132,7 @@ static void test_refused(void **state)
     assert_refused(in("foreign"), "was not made by dcreport and holds files");
     assert_content("foreign/thesis.tex", "years of work");
     put("file", "x");
-    assert_refused(in("file"), "is a file, not a folder");
+    assert_refused(in("file"), "a file of that name is in the way");
     assert_refused(in("no/such/parent"), "no/such'; make it first");
     assert_refused("", "no name");
     char *cwd = getcwd(NULL, 0);

@@ -464,7 +464,7 @@ static void what_is_no_trace_is_refused(void **state)
     memory = (struct dcr_memory){.bytes = (const char *)m.bytes, .len = BLOCK};
     stream = dcr_stream_memory(&memory, "made");
     assert_int_equal(dct_open(&reader, &stream, NULL, &err), DCR_FAIL);
-    assert_non_null(strstr(err.text, "made by a newer dccollect"));
+    assert_non_null(strstr(err.text, "cannot read 'made': trace version "));
     h->version = 1; /* of earlier collectors */
     read_all(m.bytes, BLOCK, &r);
     assert_int_equal(r.rc, DCR_END);

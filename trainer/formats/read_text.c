@@ -85,8 +85,8 @@ static int read_row(struct dataset_fill *f, const struct table *t, double *mph, 
     long long s = 0;
     if (t->n_cells != f->d->n_sensors + f->n_before)
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s' line %zu has %zu cells instead of %zu; give each line one cell per sensor", t->path,
-                           line, t->n_cells, f->d->n_sensors + f->n_before);
+                           "'%s' line %zu has %zu cell%s instead of %zu; give each line one cell per sensor", t->path,
+                           line, t->n_cells, t->n_cells == 1 ? "" : "s", f->d->n_sensors + f->n_before);
     if (f->has_times && !dataset_parse_time(t->cells[0], &s))
         return dcr_err_set(err, DCR_FAIL, "'%s' line %zu: '%.40s' is not a time stamp (YYYY-MM-DD HH:MM); write it so",
                            t->path, line, t->cells[0]);
@@ -156,9 +156,9 @@ static int recognise(struct reader *r, int *is_header, struct dcr_err *err)
         return 0;
     if (t->n_cells != 3)
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s' line %ld has %zu cells: not a list of from,to,value; if it is a matrix, say "
+                           "'%s' line %ld has %zu cell%s: not a list of from,to,value; if it is a matrix, say "
                            "--graph-format distance-matrix or weight-matrix",
-                           t->path, t->line, t->n_cells);
+                           t->path, t->line, t->n_cells, t->n_cells == 1 ? "" : "s");
     if (!*is_header || is_one_of(t->cells[2], distance_names))
         r->format = GRAPH_DISTANCE_LIST;
     else if (is_one_of(t->cells[2], weight_names))
@@ -187,8 +187,9 @@ static int read_pair(struct reader *r, struct dcr_err *err)
     double v = 0;
     char place[600];
     if (r->t.n_cells != 3)
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld has %zu cells instead of 3 (from,to,%s); write those three",
-                           r->t.path, r->t.line, r->t.n_cells, r->p->is_distance ? "metres" : "weight");
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld has %zu cell%s instead of 3 (from,to,%s); write those three",
+                           r->t.path, r->t.line, r->t.n_cells, r->t.n_cells == 1 ? "" : "s",
+                           r->p->is_distance ? "metres" : "weight");
     snprintf(place, sizeof place, "'%s' line %ld", r->t.path, r->t.line);
     int rc = read_value(r, 2, &v, err), is_unknown = 0;
     for (size_t i = 0; !rc && i < 2; i++) {

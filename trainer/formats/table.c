@@ -27,8 +27,7 @@ static int read_text(struct table *t, int fd, struct dcr_err *err)
         if (n == 0)
             return 0;
         if (memchr(piece, 0, (size_t)n))
-            return dcr_err_set(err, DCR_FAIL, "'%s' is not a text file: it holds a zero byte; save it as plain text",
-                               t->path);
+            return dcr_err_set(err, DCR_FAIL, "'%s' is not text: it holds a NUL byte; save it as UTF-8", t->path);
         if (t->buf.len + (size_t)n > MAX_BYTES)
             return dcr_err_set(err, DCR_FAIL, "'%s' is larger than %zu bytes", t->path, MAX_BYTES);
         dcr_buf_add(&t->buf, piece, (size_t)n);

@@ -16,32 +16,31 @@
 static int check_size(const char *what, int value, int low, int high, struct dcr_err *err)
 {
     if (value < low || value > high)
-        return dcr_err_set(err, DCR_FAIL, "%s is %d, it must be %d to %d; choose one in between", what, value, low,
-                           high);
+        return dcr_err_set(err, DCR_FAIL, "a model takes %d to %d %s, not %d", low, high, what, value);
     return 0;
 }
 
 static int check_config(const struct dcrnn_config *c, const struct graph_supports *supports, struct dcr_err *err)
 {
-    int rc = check_size("the number of sensors", c->n_sensors, 1, 1 << 20, err);
+    int rc = check_size("sensors", c->n_sensors, 1, 1 << 20, err);
     if (rc == 0)
-        rc = check_size("the number of units", c->n_units, 1, 4096, err);
+        rc = check_size("units", c->n_units, 1, 4096, err);
     if (rc == 0)
-        rc = check_size("the number of layers", c->n_layers, 1, DCRNN_MAX_LAYERS, err);
+        rc = check_size("layers", c->n_layers, 1, DCRNN_MAX_LAYERS, err);
     if (rc == 0)
-        rc = check_size("the number of input steps", c->n_in, 1, 4096, err);
+        rc = check_size("input steps", c->n_in, 1, 4096, err);
     if (rc == 0)
-        rc = check_size("the number of forecast steps", c->n_out, 1, 4096, err);
+        rc = check_size("forecast steps", c->n_out, 1, 4096, err);
     if (rc == 0)
-        rc = check_size("the number of input features", c->d_in, 1, 64, err);
+        rc = check_size("input features", c->d_in, 1, 64, err);
     if (rc == 0)
-        rc = check_size("the number of output features", c->d_out, 1, 64, err);
+        rc = check_size("output features", c->d_out, 1, 64, err);
     if (rc == 0)
-        rc = check_size("K", c->k_hops, 1, DCRNN_MAX_K, err);
+        rc = check_size("hops", c->k_hops, 1, DCRNN_MAX_K, err);
     if (rc == 0)
-        rc = check_size("the batch size", c->max_batch, 1, 1 << 20, err);
+        rc = check_size("samples a batch", c->max_batch, 1, 1 << 20, err);
     if (rc == 0)
-        rc = check_size("the number of threads", c->n_threads, 1, 1024, err);
+        rc = check_size("threads", c->n_threads, 1, 1024, err);
     double states = 4.0 * sizeof(real) * c->n_layers * ((double)c->n_in + c->n_out) * c->max_batch * c->n_sensors *
                     ((double)c->n_units + KERNELS_LANES);
     if (rc == 0 && states > 1e14) /* so that no size below overflows */

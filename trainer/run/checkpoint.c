@@ -192,7 +192,7 @@ int checkpoint_read(const char *path, const struct checkpoint_key *key, struct c
     crc = dcr_crc32c(dcr_crc32c(0, &h, sizeof h), bytes, n_body);
     if (crc != stored) {
         dcr_err_set(err, rc,
-                    "checkpoint '%s' is damaged: its checksum does not match; use another copy, or start again without "
+                    "checkpoint '%s' has the wrong checksum; use another copy, or start again without "
                     "--resume",
                     path);
         goto out;

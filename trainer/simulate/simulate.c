@@ -413,7 +413,7 @@ int simulate_traffic(const struct simulate_config *c, struct dataset *d, struct 
     memset(d, 0, sizeof *d);
     memset(distances, 0, sizeof *distances);
     if (c->n_days < 1 || c->n_days > 366)
-        return dcr_err_set(err, DCR_FAIL, "cannot simulate %zu days; choose 1 to 366", c->n_days);
+        return dcr_err_set(err, DCR_FAIL, "a simulation takes 1 to 366 days, not %zu", c->n_days);
     int rc = start(&s, err);
     if (!rc)
         rc = dataset_alloc(d, c->n_days * ROWS_PER_DAY, c->n_sensors, err);

@@ -197,7 +197,7 @@ int sim_network_build(struct sim_network *net, size_t n_sensors, uint64_t seed, 
 {
     memset(net, 0, sizeof *net);
     if (n_sensors < 2 || n_sensors > 4096)
-        return dcr_err_set(err, DCR_FAIL, "cannot simulate %zu sensors; choose 2 to 4096", n_sensors);
+        return dcr_err_set(err, DCR_FAIL, "a simulation takes 2 to 4096 sensors, not %zu", n_sensors);
     struct builder b = {.net = net, .seed = seed, .side = 2};
     while (2 * 4 * (b.side + 1) * b.side <= n_sensors)
         b.side++;

@@ -181,7 +181,7 @@ int nsys_sums_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         else if (is_new)
             begin(r, s->name, cells, n, &x);
         if (!is_new && x.table && n != x.n && n >= MIN_COLUMNS && n_wrong++ == 0)
-            snprintf(wrong, sizeof wrong, "line %d has %d cells, its header has %d", n_line, n, x.n);
+            snprintf(wrong, sizeof wrong, "line %d has %d cell%s instead of %d", n_line, n, n == 1 ? "" : "s", x.n);
         if (is_new || !x.table || n != x.n)
             continue; /* text that nsys prints around its tables */
         table_add(r, x.table, "%s", cells[x.name]);

@@ -41,10 +41,10 @@ int publish_resolve(const char *out_dir, char **out, bool *exists, struct dcr_er
             *slash = '\0';
         char *parent = realpath(!slash ? "." : slash == name ? "/" : name, NULL);
         if (!parent)
-            rc = dcr_err_set(err, DCR_FAIL, "cannot make output folder '%s': there is no folder '%s'; make it first",
+            rc = dcr_err_set(err, DCR_FAIL, "cannot create folder '%s': there is no folder '%s'; make it first",
                              out_dir, name);
         else if (!strcmp(last, "..") || asprintf(out, "%s/%s", strcmp(parent, "/") ? parent : "", last) < 0)
-            rc = dcr_err_set(err, DCR_FATAL, "cannot use '%s' as output folder; name another", out_dir);
+            rc = dcr_err_set(err, DCR_FATAL, "cannot use '%s' as output folder; give another folder with -o", out_dir);
         free(parent);
     }
     free(name);
@@ -133,10 +133,11 @@ int publish_check_existing(const char *path, const char *out_dir, struct dcr_err
     if (stat(path, &st) != 0)
         return dcr_err_file(err, DCR_FAIL, "cannot use '%s' as output folder", out_dir);
     if (!S_ISDIR(st.st_mode))
-        return dcr_err_set(err, DCR_FAIL, "output '%s' is a file, not a folder; give another name with -o", out_dir);
-    if (access(path, R_OK | W_OK | X_OK) != 0)
         return dcr_err_set(err, DCR_FAIL,
-                           "output folder '%s' is not writable; make it writable, or give another with -o", out_dir);
+                           "cannot create folder '%s': a file of that name is in the way; give another folder with -o",
+                           out_dir);
+    if (access(path, R_OK | W_OK | X_OK) != 0)
+        return dcr_err_file(err, DCR_FAIL, "cannot write into folder '%s'", out_dir);
     int rc = dcr_list_dir(path, &names, &n, err);
     if (rc)
         return rc;
@@ -154,8 +155,9 @@ int publish_check_existing(const char *path, const char *out_dir, struct dcr_err
             "output folder '%s' was not made by dcreport and holds files; give an empty or a new folder with -o",
             out_dir);
     else if (!strcmp(path, "/") || (cwd && !strcmp(cwd, path)))
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "output folder '%s' is the current folder, which cannot be replaced; name another", out_dir);
+        rc = dcr_err_set(
+            err, DCR_FAIL,
+            "output folder '%s' is the current folder, which cannot be replaced; give another folder with -o", out_dir);
     else if (is_ours)
         rc = check_own_files(path, err);
     free(cwd);

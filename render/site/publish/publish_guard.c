@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,9 +100,11 @@ static void release_spare(struct publish *p)
 int publish_claim(struct publish *p, struct dcr_err *err)
 {
     enum { TRIES = 100 };
+    char folder[PATH_MAX];
+    dcr_folder_of(p->out, folder, sizeof folder);
     for (; p->n_spare < PUBLISH_DEPTH; p->n_spare++)
         if ((p->spare[p->n_spare] = open("/", O_PATH | O_CLOEXEC)) < 0) {
-            int rc = dcr_err_file(err, DCR_FAIL, "cannot make a folder beside '%s'", p->out);
+            int rc = dcr_err_file(err, DCR_FAIL, "cannot write '%s'", p->out);
             release_spare(p);
             return rc;
         }
@@ -119,9 +122,7 @@ int publish_claim(struct publish *p, struct dcr_err *err)
         if (is_made)
             rmdir(partial);
         errno = sys;
-        int rc = is_taken && i + 1 < TRIES
-                     ? 0
-                     : dcr_err_sys(err, DCR_FAIL, "cannot write in the folder of '%s'; choose another with -o", p->out);
+        int rc = is_taken && i + 1 < TRIES ? 0 : dcr_err_file(err, DCR_FAIL, "cannot write into folder '%s'", folder);
         free(partial);
         if (rc) {
             release_spare(p);
