@@ -266,7 +266,7 @@ node_in_words() {
     [ "$link" = 0 ] && echo "$cores each, links without a limit" || echo "$cores and a link of $(awk -v l="$link" 'BEGIN { printf "%g", l / 1e6 }') Mbit/s each"
 }
 
-mkdir -p "$results" 2>/dev/null || true
+mkdir -p "$results" 2>/dev/null || fail "cannot create folder '$results'. Set RESULTS to another folder."
 [ -w "$results" ] || fail "cannot write into folder '$results'. Make it writable."
 for left in "$results"/.spool-*; do
     [ ! -d "$left" ] || [[ $left == *node-slurm-* ]] || warn "'$left' of an earlier run was never packed. Remove it, or pack it: \`$bin/dccollect pack $left --adopt $left/program -o RUN.tar\`."

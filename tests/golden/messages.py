@@ -98,7 +98,7 @@ SCRIPT_WORDINGS = ((r"(needs|wants|takes) a value", r"^option '%s' needs a value
                    (r"already exists|is there already|overwritten", r"' exists and is not overwritten\. "),
                    (r"\bis no folder|is not a folder", r"^'%s' is not a folder"),
                    (r"^no (%s|dc\w+|\w+) in '", r"^no \S+ in '%s'( on %s)?\. Run make, or set DCREPORT_BIN to a folder that all nodes see\.$"),
-                   (r"Name another|DCREPORT_\w+ to another", r"Set DCREPORT_\w+ to another folder\."))
+                   (r"Name another|Set \w+ to another", r"Set \w+ to another folder\."))
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 CONVERSION = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|j|z|t|L)?[a-zA-Z])")

@@ -25,6 +25,10 @@ check "four archives in that order" test "$(sed 's/.*\/\([0-9]*node\)-.*/\1/' "$
 check_status 2 "half a repetition" env REPEAT=1.5 NODES=1 bash collect/series.sh
 check "... is refused" test "$(cat "$TMP/tap.out")" = "make collect: REPEAT takes a whole number from 1 to 999, not '1.5'."
 
+touch "$TMP/a-file"
+check_status 2 "results in a file" env CALIBRATE=1 RESULTS="$TMP/a-file" NODES=1 bash collect/series.sh
+check "... are refused" test "$(cat "$TMP/tap.out")" = "make collect: cannot create folder '$TMP/a-file'. Set RESULTS to another folder."
+
 check_status 2 "options that the program refuses" env CALIBRATE=1 NODES=2 ARGS=--nonsense bash collect/series.sh
 check "the program's own sentence says why, before anything is begun" test "$(cat "$TMP/tap.out")" = "dcrnn-train: unknown option '--nonsense'. See \`dcrnn-train --help\`."
 check_status 2 "data that are not there" env CALIBRATE=1 NODES=2 DATA="$TMP/none.csv" GRAPH=README.md bash collect/series.sh
