@@ -44,7 +44,7 @@ head -c 1000 "$good" >"$TMP/cut"
 refused "a truncated checkpoint" "$TMP/cut" "has 1000 of its"
 cp "$good" "$TMP/flipped"
 printf '\377' | dd of="$TMP/flipped" bs=1 seek=2000 conv=notrunc 2>/dev/null
-refused "one changed byte" "$TMP/flipped" "is damaged"
+refused "one changed byte" "$TMP/flipped" "has the wrong checksum"
 echo "not one" >"$TMP/text"
 refused "a text file" "$TMP/text" "is not a checkpoint"
 refused "no file" "$TMP/absent" "cannot read checkpoint"

@@ -120,7 +120,7 @@ static void damage_is_noticed_everywhere(void **state)
     (void)state;
     size_t whole = checkpoint_bytes(N);
     for (size_t at = 200; at < whole; at += 13) /* state, tensors and checksum */
-        expect_refusal(spoiled(whole, at, 0x10), "is damaged");
+        expect_refusal(spoiled(whole, at, 0x10), "has the wrong checksum");
     for (size_t n = 250; n < whole; n += 97)
         expect_refusal(spoiled(n, 0, 0), "of its");
     expect_refusal(spoiled(whole, 0, 0x20), "is not a checkpoint");
