@@ -162,7 +162,6 @@ static void fill_header(struct rewrite *w, struct dct_file_header h)
     memset(h.host, 0, sizeof h.host);
     if (*host)
         snprintf(h.host, sizeof h.host, "%s", hide_as(w->h, HIDE_HOST, host));
-    memset(h.reserved, 0, sizeof h.reserved);
     memset(w->block, 0, w->block_bytes);
     memcpy(w->block, &h, sizeof h);
 }

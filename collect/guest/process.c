@@ -101,6 +101,16 @@ static struct segment *map_segment(const char *path)
     return s;
 }
 
+/* A child that forked without an exec has this handler too, but not its parent's entry. */
+static void at_status(int status, void *unused)
+{
+    (void)unused;
+    if (!dcc_self || !dcc_self->process || dcc_self->pid != getpid())
+        return;
+    dcc_self->process->header.exit_status = (uint64_t)status & 0xff;
+    __atomic_store_n(&dcc_self->process->header.exit_ns, dcr_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
+}
+
 /* Before the constructors of the parts that watch calls, and after their destructors. */
 __attribute__((constructor(1000))) static void at_load(void)
 {
@@ -114,6 +124,7 @@ __attribute__((constructor(1000))) static void at_load(void)
         dcc_self = self;
         window_begin();
         spool_begin();
+        (void)on_exit(at_status, NULL); /* a destructor does not get the status */
         __atomic_store_n(&dcc_segment, segment, __ATOMIC_RELEASE);
     }
     errno = saved_errno;

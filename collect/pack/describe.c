@@ -54,33 +54,18 @@ static void adopt_launcher(struct pack *p)
         pack_add(p, "rank0/process_monitor.csv", p->launcher_monitor, NULL, DCR_ROLE_PROCESS_MONITOR, -1, 0);
 }
 
-/* The status of a rank as the program that started it saw it: minus the number of a signal. returns 0: nobody told */
-static int told_status(const struct pack *p, int rank)
-{
-    char path[PATH_MAX], target[16];
-    int n = snprintf(path, sizeof path, "%s/" SPOOL_END_LINK "%d", p->request->spool, rank);
-    ssize_t len = n > 0 && (size_t)n < sizeof path ? readlink(path, target, sizeof target - 1) : -1;
-    if (len < 0)
-        return 0;
-    target[len] = '\0';
-    char *end;
-    long status = strtol(target, &end, 10);
-    return end != target && !*end && status > -NSIG && status < 256 ? (int)status : 0;
-}
-
 static void put_status(const struct pack *p, const struct pack_rank *r, json_t *o)
 {
-    int told = p->launcher ? told_status(p, r->rank) : 0;
-    int is_known = told || pack_json_int(p->launcher, "exit_status", -1) == 0;
-    if (is_known && told >= 0)
-        json_object_set_new(o, "exit_status", json_integer(told));
+    int is_known = 0, status = p->launcher ? pack_status_of(p, r, &is_known) : 0;
+    if (is_known && status >= 0)
+        json_object_set_new(o, "exit_status", json_integer(status));
     else
         meta_missing(o, "exit_status",
-                     told          ? "ended by a signal"
+                     status < 0    ? "ended by a signal"
                      : p->launcher ? "the collector ran in front of the launcher and saw only its status"
                                    : "no collector was at this rank's side");
     if (is_known)
-        json_object_set_new(o, "signal", json_integer(told < 0 ? -told : 0));
+        json_object_set_new(o, "signal", json_integer(status < 0 ? -status : 0));
 }
 
 /* Makes records for ranks below a collector that ran in front of mpirun, because they have none. */

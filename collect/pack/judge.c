@@ -79,16 +79,32 @@ static int judge_rank(struct pack *p, const struct pack_rank *r)
     return judge_record(p, r->record, who, 1);
 }
 
+/* The rank that ended first is named first, because a launcher ends the others. */
+static int judge_first(struct pack *p, const struct pack_rank *first)
+{
+    int is_known = 0;
+    if (!first)
+        return 0;
+    int status = pack_status_of(p, first, &is_known);
+    if (is_known && status)
+        return judge_rank(p, first);
+    pack_reason(p, "rank %d ended first", first->rank);
+    return 1;
+}
+
 /* The program may have seen a rank fail and ended for it. That is no reason if the program itself ended well, or if
  * somebody ended it with all of its ranks. returns the number of ranks that are named */
 static int judge_ranks_below(struct pack *p)
 {
-    int n_bad = 0;
     if (pack_json_int(p->launcher, "exit_status", -1) == 0 || *pack_json_text(p->launcher, "told_to_end"))
         return 0;
-    for (size_t i = 0; i < p->n_ranks && n_bad < MAX_RANK_REASONS; i++)
-        if (!is_of_launcher(p, p->ranks[i].record))
-            n_bad += judge_rank(p, &p->ranks[i]);
+    const struct pack_rank *first = pack_first_to_end(p);
+    int n_bad = judge_first(p, first);
+    for (size_t i = 0; i < p->n_ranks && n_bad < MAX_RANK_REASONS; i++) {
+        const struct pack_rank *r = &p->ranks[i];
+        if (r != first && (first || pack_may_be_cause(p, r)) && !is_of_launcher(p, r->record))
+            n_bad += judge_rank(p, r);
+    }
     return n_bad;
 }
 

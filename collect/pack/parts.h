@@ -19,6 +19,9 @@ struct pack_rank {
     const char *first_trace; /* of the oldest process that recorded, with its host and clocks; NULL none */
     char first_host[64];
     int64_t first_mono_ns, first_real_ns;
+    long first_pid;
+    int64_t exit_ns; /* when that process called exit(); 0 = it did not, or nobody saw it */
+    int exit_status; /* then; else -1 */
 };
 
 struct pack_host {
@@ -108,6 +111,17 @@ int pack_describe(struct pack *p, struct dcr_err *err) DCR_MUST_CHECK;
 /** pack_first_record - the record that stands for the run: the launcher's, else the lowest rank's; NULL when there is
  * none. */
 const json_t *pack_first_record(const struct pack *p);
+
+/* ---- ended.c ---- */
+/** pack_status_of - how a rank below the launcher ended: its exit status, or minus the number of a signal.
+ *  is_known  gets 0 if nothing told it; then returns 0 */
+int pack_status_of(const struct pack *p, const struct pack_rank *r, int *is_known);
+/** pack_may_be_cause - did the program that started this rank tell its status, or pass it on as its own? Other ranks
+ *  may have ended because of another one, and that one be unknown. */
+int pack_may_be_cause(const struct pack *p, const struct pack_rank *r);
+/** pack_first_to_end - the rank that had ended while all others ran, apart from those that ended well; NULL: not
+ *  known. */
+const struct pack_rank *pack_first_to_end(const struct pack *p);
 
 /* ---- judge.c ---- */
 /** pack_judge - finds reasons why the run is incomplete, from the records of the program and of the ranks. If one spool

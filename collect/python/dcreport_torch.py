@@ -24,6 +24,7 @@ LEARNING_STEPS = 2
 STEPS_WITHOUT_LOADER = 32  # after this many optimiser steps without a request to it, a loader was not that of the
                            # training
 
+ELASTIC_ERRORS = "torch.distributed.elastic.multiprocessing.errors"
 COLLECTIVES = ("all_reduce", "all_gather", "all_gather_into_tensor", "all_to_all", "all_to_all_single", "barrier", "broadcast", "gather",
                "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send")
 
@@ -337,6 +338,18 @@ class Marks:
 
         spawn.ProcessContext.join = join_and_tell
 
+    @staticmethod
+    def wrap_elastic(errors):
+        """torchrun raises this error when ranks failed. It names all that had failed when it looked."""
+        create = errors.ChildFailedError.__init__
+
+        @functools.wraps(create)
+        def create_and_tell(self_, name, failures, *args, **kwargs):
+            create(self_, name, failures, *args, **kwargs)
+            quietly(lambda: [tell_status(rank, failures[rank].exitcode) for rank in failures])
+
+        errors.ChildFailedError.__init__ = create_and_tell
+
     # ---- DistributedDataParallel: its all-reduces run in C++ threads, which it times itself
 
     def wrap_ddp(self):
@@ -412,7 +425,10 @@ def tell_rank(rank):
 
 def tell_end(pid, status):
     """Tells pack how the rank of another process ended (SPOOL_END_LINK of collect/record/spool_layout.h)."""
-    rank = int(os.readlink(os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{pid}")))
+    tell_status(int(os.readlink(os.path.join(os.environ["DCC_SPOOL"], f"rank-of-{pid}"))), status)
+
+
+def tell_status(rank, status):
     put_link(f"end-of-rank{rank}", str(status))
 
 
@@ -435,9 +451,14 @@ def bytes_of(tensor=None, *_, **__):
     return n if type(n) is int else NO_PAYLOAD
 
 
-def install(torch):
+def install(torch, when_imported):
+    """when_imported(name, hook): calls the hook with the module of that name when the program imports it."""
     marks = Marks(torch, Recorder(os.environ["NVTX_INJECTION64_PATH"]))
     for wrap in (marks.wrap_loader, marks.wrap_backward, marks.wrap_optimizers, marks.wrap_files, marks.wrap_collectives, marks.wrap_start,
                  marks.wrap_spawn, marks.wrap_ddp):
         quietly(wrap)  # a name may be missing in this version
+    if ELASTIC_ERRORS in sys.modules:
+        quietly(marks.wrap_elastic, sys.modules[ELASTIC_ERRORS])
+    else:
+        when_imported(ELASTIC_ERRORS, lambda module: quietly(marks.wrap_elastic, module))
     atexit.register(marks.at_exit)

@@ -9,14 +9,15 @@ import sys
 _folder = os.path.dirname(os.path.abspath(__file__))
 
 
-class _WhenTorchIsImported:
-    """Finds no module by itself. It lets the others find torch, and calls the hook when torch has been executed. Programs also look for
-    torch without importing it, to see whether it is there."""
+class _WhenImported:
+    """Finds no module by itself. It lets the others find the one of that name, and calls the hook when that has been executed. Programs
+    also look for torch without importing it, to see whether it is there."""
 
-    is_looking = False
+    def __init__(self, name, hook):
+        self.name, self.hook, self.is_looking = name, hook, False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch" or self.is_looking:
+        if name != self.name or self.is_looking:
             return None
         import importlib.util
 
@@ -34,7 +35,7 @@ class _WhenTorchIsImported:
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             execute(module)
-            _hook(module)
+            self.hook(module)
 
         spec.loader.exec_module = then_hook
         return spec
@@ -48,14 +49,14 @@ def _hook(torch):
         spec = util.spec_from_file_location("dcreport_torch", os.path.join(_folder, "dcreport_torch.py"))
         module = util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        module.install(torch)
+        module.install(torch, lambda name, hook: sys.meta_path.insert(0, _WhenImported(name, hook)))
     except Exception:
         pass
 
 
 sys.path[:] = [p for p in sys.path if not p or os.path.abspath(p) != _folder]
 if os.environ.get("NVTX_INJECTION64_PATH"):
-    sys.meta_path.insert(0, _WhenTorchIsImported())
+    sys.meta_path.insert(0, _WhenImported("torch", _hook))
 
 # Load the sitecustomize that Python would have found. If there is none, this module stays in its place, because Python
 # insists on one. An ImportError from the other module is passed on to Python, which reports it as usual.

@@ -192,7 +192,8 @@ struct dct_file_header { /* 256 bytes (128 in traces of earlier writers); the re
     uint64_t blocks_before;  /* blocks of the pieces before this one (docs/FORMAT.md, Pieces); 0 = none */
     int64_t unsummed_ns;     /* DCT_GAPs lack dropped events of steps that end after this time; 0 = none */
     uint64_t dropped_beside; /* part of `dropped`: process ranges and operations in flight */
-    uint64_t reserved[2];
+    int64_t exit_ns;         /* CLOCK_MONOTONIC at the end of exit(); 0 = it never got there, or an earlier writer */
+    uint64_t exit_status;    /* as exit() got it, cut to a byte; only with exit_ns */
 };
 
 /* A flag of the file header: threads write DCT_GAPs, so that the sums of a step include its dropped events. */

@@ -139,17 +139,20 @@ static int take_recorded(const json_t *o, struct dct_info *info)
     const json_t *window = json_object_get(o, "window"), *incomplete = json_object_get(o, "incomplete_ns"),
                  *gpu = json_object_get(o, "dropped_gpu"), *own = json_object_get(o, "own_bytes"),
                  *io = json_object_get(o, "io"), *before = json_object_get(o, "blocks_before"),
-                 *unsummed = json_object_get(o, "unsummed_ns");
-    int64_t v[5] = {0};
+                 *unsummed = json_object_get(o, "unsummed_ns"), *ended = json_object_get(o, "exit");
+    int64_t v[5] = {0}, exit[2] = {0};
     if ((window && !take_list(window, 5, MAX_TIME, v)) ||
         (incomplete && !take(incomplete, 0, MAX_TIME, &info->incomplete_ns)) ||
         (unsummed && !take(unsummed, 0, MAX_TIME, &info->unsummed_ns)) ||
         (gpu && !take_field(o, "dropped_gpu", &info->n_dropped_gpu)) ||
         (before && !take(before, 0, MAX_TIME, &info->n_blocks_before)) ||
+        (ended && (!take_list(ended, 2, MAX_TIME, exit) || exit[0] > 255)) ||
         (own && !take(own, 0, MAX_TIME, &info->own_bytes)) ||
         (io && !take_list(io, DCT_N_IO_TOTALS, MAX_TIME, info->io)))
         return 0;
     info->has_step_sums = unsummed != NULL;
+    info->exit_status = (int)exit[0];
+    info->exit_ns = exit[1];
     info->window =
         (struct dct_window){.first_ns = v[0], .last_ns = v[1], .closed_ns = v[2], .since_ns = v[3], .until_ns = v[4]};
     return 1;

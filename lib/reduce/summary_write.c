@@ -100,6 +100,11 @@ static void put_head(struct dcr_buf *out, const struct summary *s)
         dcr_buf_puts(out, ",\"window\":");
         put_list(out, times, sizeof times / sizeof *times);
     }
+    if (s->info.exit_ns) {
+        const int64_t ended[] = {s->info.exit_status, s->info.exit_ns};
+        dcr_buf_puts(out, ",\"exit\":");
+        put_list(out, ended, sizeof ended / sizeof *ended);
+    }
     put_field(out, "own_bytes", (uint64_t)s->info.own_bytes);
     dcr_buf_puts(out, ",\"io\":");
     put_list(out, s->info.io, DCT_N_IO_TOTALS);

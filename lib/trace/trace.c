@@ -48,6 +48,8 @@ void dct_take_header(struct dct_reader *r, const struct dct_file_header *h)
                               .unsummed_ns = harmless(h->unsummed_ns),
                               .n_dropped_beside = h->dropped_beside,
                               .own_bytes = harmless((int64_t)h->own_bytes),
+                              .exit_ns = harmless(h->exit_ns),
+                              .exit_status = (int)(h->exit_status & 0xff),
                               .n_blocks_before = info->n_blocks_before,
                               .n_pieces = info->n_pieces + 1};
     for (int i = 0; i < DCT_N_IO_TOTALS; i++)

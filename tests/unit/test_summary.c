@@ -216,6 +216,8 @@ static struct summary sample(void)
                  .window = {.first_ns = 11, .last_ns = 22, .closed_ns = 33, .since_ns = 44, .until_ns = 55},
                  .n_dropped_gpu = 2,
                  .own_bytes = 65536,
+                 .exit_ns = 77000000000,
+                 .exit_status = 3,
                  .io = {1000, 70000, 3, 4}},
         .loss = {.n_dropped = 1,
                  .n_bad_blocks = 2,
@@ -287,6 +289,8 @@ static void test_there_and_back(void **state)
     assert_int_equal(dct_recorded_until(&back.info), 55);
     assert_int_equal(back.info.n_dropped_gpu, 2);
     assert_int_equal(back.info.own_bytes, 65536);
+    assert_true(back.info.exit_ns == 77000000000);
+    assert_int_equal(back.info.exit_status, 3);
     assert_int_equal(back.info.io[DCT_IO_WRITE_CHARS], 70000);
     assert_int_equal(back.names[1].union_ns, -1);
     assert_int_equal(back.observed[1].event_ns, 20);

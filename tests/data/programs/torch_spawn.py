@@ -1,5 +1,5 @@
 """torch_spawn.py - two ranks that torch.multiprocessing.spawn starts, as PyTorch's tutorial has them: no variable tells their ranks.
-`torch_spawn.py crash`: rank 1 crashes in its tenth step."""
+`torch_spawn.py crash`: rank 1 crashes in its tenth step. `raise`: it raises an exception there. Under torchrun it is one rank."""
 import os
 import signal
 import sys
@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 def main(rank, size, meeting):
     torch.set_num_threads(1)
     torch.manual_seed(rank)
-    dist.init_process_group("gloo", init_method=f"file://{meeting}/meeting", rank=rank, world_size=size)
+    dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=size)
     loader = DataLoader(TensorDataset(torch.randn(320, 64), torch.randn(320, 1)), batch_size=16)
     model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -23,12 +23,16 @@ def main(rank, size, meeting):
         optimizer.zero_grad()
         if "crash" in sys.argv and rank == 1 and step == 9:
             os.kill(os.getpid(), signal.SIGSEGV)
+        if "raise" in sys.argv and rank == 1 and step == 9:
+            raise ValueError("as it was told")
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
     dist.destroy_process_group()
 
 
-if __name__ == "__main__":
+if "RANK" in os.environ:
+    main(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), "env://")
+elif __name__ == "__main__":
     with tempfile.TemporaryDirectory() as meeting:
-        mp.spawn(main, args=(2, meeting), nprocs=2)
+        mp.spawn(main, args=(2, f"file://{meeting}/meeting"), nprocs=2)
     sys.exit(0)
