@@ -249,7 +249,8 @@ void claims_of_runs(struct report *rep)
             say_nothing_limits(rep, r);
         else
             say_limits(rep, r, is_shared_first && n ? order[0] : n > 1 ? order[1] : NULL);
-        said_of_end(&r->said, 0, 3, phrase_of_early_end(rep, r)); /* a longer paragraph is not read */
+        if (!say_stopped(rep, r))
+            said_of_end(&r->said, 0, 3, phrase_of_early_end(rep, r)); /* a longer paragraph is not read */
         if (lost_steps(r->run))
             said_of_loss(&r->said, r);
         r->headline = say_headline(&rep->arena, &r->said);

@@ -306,6 +306,7 @@ enum ending_kind {
     ENDING_OTHER = 0,
     ENDING_FAILED,
     ENDING_TOLD,   /* from outside, by a signal that asks it to end */
+    ENDING_FIRST,  /* this rank had ended while all others ran; how is not known */
     ENDING_NO_RANK /* its launcher failed, and there is no sign of a rank */
 };
 struct run_ending {

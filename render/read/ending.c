@@ -16,10 +16,13 @@ static int number_behind(const char *text, const char *word)
 struct run_ending ending_of(const char *sentence)
 {
     struct run_ending e = {.text = sentence, .rank = -1};
-    if (strstr(sentence, " ended with exit status ") || strstr(sentence, " was ended by signal "))
-        e.kind = ENDING_FAILED;
-    else if (strstr(sentence, " was told to end") || strstr(sentence, " was interrupted"))
+    int is_told = strstr(sentence, " was told to end") || strstr(sentence, " was interrupted");
+    if (is_told) /* also one that ended with a status after it */
         e.kind = ENDING_TOLD;
+    else if (strstr(sentence, " ended with exit status ") || strstr(sentence, " was ended by signal "))
+        e.kind = ENDING_FAILED;
+    else if (strstr(sentence, " ended first"))
+        e.kind = ENDING_FIRST;
     else {
         e.kind = strncmp(sentence, NO_RANK, sizeof NO_RANK - 1) == 0 ? ENDING_NO_RANK : ENDING_OTHER;
         return e;

@@ -1,6 +1,7 @@
 /* ending.h - why a run is incomplete, as its collector wrote it (collect/pack/judge.c): "rank 1 ended with exit status
  * 5", "the program was ended by signal 9 (Killed)", "rank 0 was told to end (SIGTERM)", "the launcher mpirun ended with
- * exit status 139, which may mean signal 11 (Segmentation fault)". Only this file reads these sentences. */
+ * exit status 139, which may mean signal 11 (Segmentation fault)", "rank 1 ended first". Only this file reads these
+ * sentences. */
 #ifndef RENDER_READ_ENDING_H
 #define RENDER_READ_ENDING_H
 

@@ -94,6 +94,12 @@ static void test_what_the_collector_says(void **state)
     e = ending_of("the program was interrupted (SIGINT)");
     assert_int_equal(e.kind, ENDING_TOLD);
     assert_int_equal(e.rank, -1);
+    e = ending_of("the launcher mpirun ended with exit status 1, after it was interrupted (SIGINT)");
+    assert_int_equal(e.kind, ENDING_TOLD);
+    assert_int_equal(e.rank, -1);
+    e = ending_of("rank 2 ended first");
+    assert_int_equal(e.kind, ENDING_FIRST);
+    assert_int_equal(e.rank, 2);
     e = ending_of("rank 2 has no end record: it or its collector was killed, or still runs");
     assert_int_equal(e.kind, ENDING_OTHER);
     assert_int_equal(e.rank, -1);
@@ -222,8 +228,39 @@ static void test_launcher(void **state)
         const struct slot *slot = has_steps
                                       ? assert_supports(&f.rep.said, PHRASE_FAILED_EARLY_PERHAPS) + 1
                                       : (assert_finds(&f.rep.said, PHRASE_LAUNCHER_FAILED), f.rep.said.headline.slot);
-        assert_string_equal(slot[0].name, "mpirun");
+        assert_string_equal(slot[0].name, has_steps ? "mpirun or one of its ranks" : "mpirun");
         assert_int_equal(slot[1].count, 132);
+        release(&f);
+    }
+}
+
+/* Of the rank that ended first no status is known. What the ranks after it did is not why the run ended. */
+static void test_first_to_end(void **state)
+{
+    (void)state;
+    static const char *command[] = {"mpirun", "-n", "2", "./train"};
+    static const char *const ended[] = {
+        "rank 1 ended first", "rank 0 ended with exit status 1",
+        "the launcher mpirun ended with exit status 139, which may mean signal 11 (Segmentation fault)"};
+    static const char *const status[] = {"rank 1 ended first", "the launcher mpirun ended with exit status 3"};
+    for (int i = 0; i < 3; i++) {
+        struct fixture f = {.n = 1};
+        f.runs[0] = i ? run_with_steps(2, ended[0], "step") : failed_run(0);
+        end(f.runs[0], i == 2 ? status : ended, i == 2 ? 2 : 3);
+        f.runs[0]->command = command;
+        f.runs[0]->n_command = 4;
+        tell(&f);
+        if (i == 0) {
+            assert_finds(&f.rep.said, PHRASE_LAUNCHER_FAILED);
+            assert_int_equal(assert_supports(&f.rep.said, PHRASE_FAILED_FIRST)[0].count, 1);
+        }
+        if (i == 1)
+            assert_contains(f.rep.support, "The run ended early: rank 1 ended first, and mpirun with exit status 139, "
+                                           "which may mean signal 11 (Segmentation fault).");
+        if (i == 2)
+            assert_contains(f.rep.support,
+                            "The run ended early: rank 1 ended first, and mpirun ended with exit status 3.");
+        assert_contains(f.rep.first_action, "rank 1");
         release(&f);
     }
 }
@@ -306,6 +343,43 @@ static void test_broke_off(void **state)
     release(&f);
 }
 
+/* Ctrl-C ends a run that hangs. Its steps until then do not tell why, so no cause of theirs is advised on. */
+static void test_stopped(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) { /* it hangs; it is interrupted while it trains; it ends by itself after a long end */
+        struct fixture f = {.n = 1};
+        f.runs[0] =
+            run_with_steps(2,
+                           i == 2 ? "rank 1 ended with exit status 5"
+                                  : "the launcher mpirun ended with exit status 1, after it was interrupted (SIGINT)",
+                           "halo");
+        f.runs[0]->told_to_end = i == 2 ? "" : "SIGINT";
+        f.runs[0]->started_s = 1000;
+        f.runs[0]->ended_s = 1020;
+        for (int k = 0; k < 2; k++) {
+            struct run_rank *rank = &f.runs[0]->ranks[k];
+            const struct step_record *last = &rank->steps[rank->n_steps - 1];
+            rank->source = STEPS_TRACE;
+            rank->watched_to_ns = last->start_ns + last->step_ns + (i == 1 ? 100000000 : 7000000000);
+        }
+        tell(&f);
+        if (i == 0) {
+            assert_finds(&f.rep.said, PHRASE_STEPS_STOPPED);
+            assert_contains(f.rep.headline, "7.00 s before the run was interrupted");
+            assert_int_equal(assert_supports(&f.rep.said, PHRASE_STOPPED_INSIDE)[0].count, 0);
+            assert_contains(f.rep.first_action, "look where each rank waits");
+            assert_null(f.rep.first.check);
+            assert_lacks(f.rep.verdict, "told to end");
+        } else {
+            assert_true(f.rep.said.headline.id != PHRASE_STEPS_STOPPED);
+        }
+        if (i == 1)
+            assert_contains(f.rep.support, "was told to end.");
+        release(&f);
+    }
+}
+
 /* Of a series, the answer says which of its runs did not end well. */
 static void test_series(void **state)
 {
@@ -341,9 +415,11 @@ int main(void)
         cmocka_unit_test(test_before_the_first_step),
         cmocka_unit_test(test_several),
         cmocka_unit_test(test_launcher),
+        cmocka_unit_test(test_first_to_end),
         cmocka_unit_test(test_no_rank),
         cmocka_unit_test(test_after_the_first_step),
         cmocka_unit_test(test_broke_off),
+        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_series),
         cmocka_unit_test(test_others),
     };
