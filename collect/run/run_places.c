@@ -2,6 +2,7 @@
  * host. See run_parts.h. */
 #include "collect/run/run_parts.h"
 
+#include "collect/pack/pack.h"
 #include "collect/record/job.h"
 #include "collect/record/linked.h"
 #include "collect/record/meta.h"
@@ -35,6 +36,10 @@ static int make_own_spool(struct run *r, struct dcr_err *err)
         if (k < 0 || (size_t)k >= sizeof r->spool)
             return dcr_err_set(err, DCR_FAIL, "the name '%.200s...' is too long; choose a shorter one", r->o->output);
         int is_made = mkdir(r->spool, 0777) == 0;
+        if (!is_made && errno == ENOENT && pack_check_output(r->o->output, NULL) == 0) /* but its folder is there */
+            return dcr_err_set(err, DCR_FAIL,
+                               "cannot write '%s': its folder takes no new files, as /proc does; choose another folder",
+                               r->o->output);
         if (!is_made && errno != EEXIST)
             return dcr_err_file(err, DCR_FAIL, "cannot create folder '%s'", r->spool);
         /* The lock is held while this collector lives, so that no other one records into the same archive. */
