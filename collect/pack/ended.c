@@ -105,9 +105,20 @@ static int is_first(const struct pack *p, const struct end *ends, size_t i)
     return n_later > 0;
 }
 
+/* Clocks of several hosts cannot be compared to the millisecond. */
+static int is_on_one_host(const struct pack *p)
+{
+    for (size_t i = 1; i < p->n_ranks; i++)
+        if (strcmp(p->ranks[i].first_host, p->ranks[0].first_host) != 0)
+            return 0;
+    return 1;
+}
+
 const struct pack_rank *pack_first_to_end(const struct pack *p)
 {
     const struct pack_rank *first = NULL;
+    if (!is_on_one_host(p))
+        return NULL;
     struct end *ends = calloc(p->n_ranks ? p->n_ranks : 1, sizeof *ends);
     for (size_t i = 0; ends && i < p->n_ranks; i++) {
         ends[i].exit_ns = has_exited(p, &p->ranks[i]) ? p->ranks[i].exit_ns : 0;
