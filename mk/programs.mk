@@ -30,7 +30,7 @@ CUDA_SRC := $(wildcard trainer/gpu/*.cu)
 # The hook for PyTorch programs: the collector puts this folder in front of PYTHONPATH.
 PYTHON_HOOK := $(patsubst collect/python/%,$(BUILD)/lib/dcreport/python/%,$(wildcard collect/python/*.py))
 CUDA_SO := $(if $(NVCC),$(BUILD)/lib/dcreport/libdcrnn-cuda.so)
-# The options of this page come from --help; the other pages are written by hand.
+# The options of the manual pages come from --help.
 MADE_PAGES := $(patsubst docs/man/%.in,$(BUILD)/man/%,$(wildcard docs/man/*.1.in))
 COMPLETIONS := $(foreach p,dcrnn-train dccollect dcreport,$(BUILD)/completions/bash/$(p) $(BUILD)/completions/zsh/_$(p))
 PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dccollect-calibrate $(BIN)/dcreport
@@ -39,8 +39,8 @@ PROGRAMS := $(BIN)/dcrnn-train $(BIN)/dccollect $(BIN)/dccollect-calibrate $(BIN
 programs: $(PROGRAMS) $(INJECT_SO) $(PRELOAD_SO) $(CUDA_SO) $(PYTHON_HOOK) $(MADE_PAGES) $(COMPLETIONS)
 	@:
 dcrnn-train: $(BIN)/dcrnn-train $(CUDA_SO) $(BUILD)/man/dcrnn-train.1
-dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO) $(PYTHON_HOOK)
-dcreport: $(BIN)/dcreport
+dccollect: $(BIN)/dccollect $(BIN)/dccollect-calibrate $(INJECT_SO) $(PRELOAD_SO) $(PYTHON_HOOK) $(BUILD)/man/dccollect.1
+dcreport: $(BIN)/dcreport $(BUILD)/man/dcreport.1
 
 $(call objects,$(TRAINER_SRC)) $(F64_OBJ): EXTRA_CFLAGS = -fvisibility=hidden $(MPI_CFLAGS) $(NVTX_CFLAGS) $(HDF5_CFLAGS) $(BLAS_CFLAGS)
 # Plain loops over all weights: these options allow vector code and a root without errno. They give the same bits in a

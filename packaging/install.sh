@@ -32,7 +32,7 @@ install)
         put 644 "$bash" "$BUILD/completions/bash/$program"
         put 644 "$zsh" "$BUILD/completions/zsh/_$program"
     done
-    put 644 "$DESTDIR$MANDIR/man1" docs/man/*.1 "$BUILD"/man/*.1
+    put 644 "$DESTDIR$MANDIR/man1" "$BUILD"/man/*.1
     put 644 "$doc" README.md LICENSE CHANGELOG.md CONTRIBUTING.md SECURITY.md
     put 644 "$doc/docs" docs/*.md docs/*.png docs/thresholds
     put 644 "$doc/docs/tutorials" docs/tutorials/*.md

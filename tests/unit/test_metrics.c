@@ -98,7 +98,7 @@ static void test_checks_are_metrics(void **state)
         CHECK_METRICS(X)
 #undef X
     };
-    char *manual = slurp("docs/man/dcreport.1"), entry[100], rule[100];
+    char *manual = slurp("docs/man/dcreport.1.in"), entry[100], rule[100];
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         assert_true(checks[i].id < checks[i].of->n);
         enum value_unit unit = checks[i].of->rows[checks[i].id].unit;
