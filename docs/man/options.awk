@@ -1,7 +1,7 @@
 # options.awk - the options of a program in its manual page: PROGRAM --help | awk -f options.awk - PAGE.1.in
 #
 # `@options SECTION` stands for all options of that section of --help, each with its argument, help line and default. The lines
-# after `@option NAME`, up to the next one or the next .SH, say more of that option.
+# after `@option NAME`, up to the next one or the next .SH or .SS, say more of that option.
 function fail(why) {
     print FILENAME ":" FNR ": " why | "cat >&2"
     exit failed = 1
@@ -11,35 +11,39 @@ function roff(text) {
     gsub(/`/, "", text)
     gsub(/--[a-z]+(-[a-z]+)*/, "\\fB&\\fP", text)
     gsub(/-/, "\\-", text)
-    sub(/^[.']/, "\\\\\\&&", text)
+    gsub(/'/, "\\(aq", text)
+    sub(/^\./, "\\\\\\&&", text)
     return text
 }
 function write_section(i, name) {
     for (i = 1; i <= n[section]; i++) {
         name = option[section, i]
-        print ".TP\n" heading[name] "\n" help[name] more[name]
+        print ".TP\n" entry[section, name] more[name]
         delete more[name]
     }
     for (name in more) fail("--help has no option --" name " in its section " section)
     section = ""
 }
-# --help: two spaces end the option with its argument.
+# --help: two spaces end the option with its argument; a short form may stand before the option.
 NR == FNR && /^[^ ].*:$/ { section = substr($0, 1, length - 1) }
-NR == FNR && /^  --/ {
-    text = substr($0, 3)
-    at = index(text, "  ")
-    name = substr($1, 3)
-    heading[name] = ".B \\-\\-" roff(name)
-    if (at > length($1) + 1) heading[name] = ".BI \\-\\-" roff(name) " \" " roff($2) "\""
-    text = substr(text, at)
+NR == FNR && /^  +(-[a-z], )?--/ {
+    sub(/^ +/, "")
+    at = index($0, "  ")
+    text = substr($0, at)
     sub(/^ +/, "", text)
-    help[name] = roff(toupper(substr(text, 1, 1)) substr(text, 2)) "."
+    match($0, /--[^ ]+/)
+    name = substr($0, RSTART + 2, RLENGTH - 2)
+    argument = substr($0, RSTART + RLENGTH + 1, at - RSTART - RLENGTH - 1)
+    forms = substr($0, 1, RSTART + RLENGTH - 1)
+    gsub(/-/, "\\-", forms)
+    heading = argument ? ".BI \"" forms "\" \" " roff(argument) "\"" : ".B \"" forms "\""
+    entry[section, name] = heading "\n" roff(toupper(substr(text, 1, 1)) substr(text, 2)) "."
     option[section, ++n[section]] = name
 }
 NR == FNR { next }
 # the page
 FNR == 1 { section = "" }
-/^\.SH/ && section { write_section() }
+/^\.S[HS]/ && section { write_section() }
 /^@options / {
     section = substr($0, 10)
     if (!n[section] || seen[section]++) fail("--help has no section " section ", or it is here twice")

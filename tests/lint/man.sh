@@ -1,30 +1,33 @@
 #!/usr/bin/env bash
-# Manual pages: groff finds no fault in them, and the page of dcrnn-train has every option of --help with its argument and default. --help,
-# manual page, completions and parser of each program know the same options, and the completions work.
+# Manual pages: groff finds no fault in them, and they have every option of --help with its argument and default. --help, completions and
+# parser of each program know the same options, and the completions work.
 # shellcheck disable=SC2317,SC2016  # functions are called by check; nothing is to be expanded
 . tests/lib/tap.sh
 
 train=$BIN/dcrnn-train
 page=$BUILD/man/dcrnn-train.1
 source=docs/man/dcrnn-train.1.in
-"$train" --help >"$TMP/help"
 
 # made HELP SOURCE: the page of them
 made() { awk -f docs/man/options.awk "$1" "$2"; }
 # The options of a page in the form of --help: two spaces, the option with its argument, two spaces.
-headings() { sed -nE '/^\.TP$/{n; s/^\.BI? (\\-\\-[^ ]*)( "( .*)")?$/  \1\3  /; s/\\//g; /^  --/p}' "$1"; }
-listed() { # PAGE: it has the options of --help, each once
-    diff <(sed -nE 's/^(  --[^ ]+( [^ ]+)?)  .*/\1  /p' "$TMP/help" | sort) <(headings "$1" | sort)
+headings() { sed -nE '/^\.TP$/{n; s/^\.BI? "((\\-[a-z], )?\\-\\-[^"]*)"( "( .*)")?$/  \1\4  /; s/\\//g; /^  -/p}' "$1"; }
+listed() { # HELP PAGE: it has the options of --help, each once
+    diff <(sed -nE 's/^ +((-[a-z], )?--[^ ]+( [^ ]+)?)  .*/  \1  /p' "$1" | sort) <(headings "$2" | sort)
 }
-defaults() { # PAGE: the end of a line of --help is the end of the sentence below the heading
-    sed -nE 's/^  --([^ ]+) .*(\([^()]*\))$/\1 \2/p' "$TMP/help" | while read -r name default; do
+defaults() { # HELP PAGE: the end of a line of --help is the end of the sentence below the heading
+    sed -nE 's/^ .*--([^ ]+)( [^ ]+)?  .*(\([^()]*\))$/\1 \3/p' "$1" | while read -r name default; do
         name=${name//-/\\-} default=${default//-/\\-}
-        grep -F -A1 -e "\\-\\-$name \"" -e "\\-\\-$name" "$1" | grep -qF "${default//\\fB/}." || { echo "--$name: no $default"; return 1; }
+        grep -F -A1 -e "\\-\\-$name\"" "$2" | sed 's/\\f[BP]//g' | grep -qF "$default." || { echo "--$name: no $default"; return 1; }
     done
 }
-check "the page of dcrnn-train is that of this --help" diff <(made "$TMP/help" "$source") "$page"
-check "it has every option of --help once" listed "$page"
-check "and its default" defaults "$page"
+# dcrnn-train comes last: the checks below use its --help.
+for name in dcreport dccollect dcrnn-train; do
+    "$BIN/$name" --help >"$TMP/help"
+    check "the page of $name is that of this --help" diff <(made "$TMP/help" "docs/man/$name.1.in") "$BUILD/man/$name.1"
+    check "it has every option of --help once" listed "$TMP/help" "$BUILD/man/$name.1"
+    check "and its default" defaults "$TMP/help" "$BUILD/man/$name.1"
+done
 check_status 2 "scenarios are named" "$train" --scenario none --check-options
 sed -n 's/.*Use one of //p' "$TMP/tap.out" | tr -d ',.' | tr ' ' '\n' >"$TMP/scenarios"
 check "all eight of them" test "$(grep -c . "$TMP/scenarios")" -eq 8
@@ -36,7 +39,7 @@ done <"$TMP/scenarios"
 sed 's/^  --batch N .*/&\n  --planted yes|no         from `here`, -1 by default (no)/' "$TMP/help" >"$TMP/more"
 made "$TMP/more" "$source" >"$TMP/more.1"
 check "a new option stands in its section" \
-    sh -c 'grep -A1 -F ".BI \-\-planted \" yes|no\"" "$1" | grep -qxF "From here, \-1 by default (no)."' sh "$TMP/more.1"
+    sh -c 'grep -A1 -F ".BI \"\-\-planted\" \" yes|no\"" "$1" | grep -qxF "From here, \-1 by default (no)."' sh "$TMP/more.1"
 check "before that of the next section" awk '/planted/ { seen = 1 } /^\.SH RANKS/ { exit !seen }' "$TMP/more.1"
 sed '/^  --units/d' "$TMP/help" >"$TMP/less"
 refused() { # HELP WORDS: no page is made of it, and the message has WORDS
@@ -59,7 +62,7 @@ else
     skip "faults of manual pages" "no man"
 fi
 
-# ---- help, page, completions and parser ------------------------------------------------------------------
+# ---- help, completions and parser ------------------------------------------------------------------------
 # Lists of lines "command option". A program without commands has "-" for one; every program has --help and --version.
 everywhere='--help|-h|--version'
 in_help() { # PROGRAM: an option's line ends at two spaces
@@ -72,8 +75,6 @@ in_zsh() { awk -F"[][=+' ]+" '/^[a-z]+\)$/ { of = substr($0, 1, length - 1) }
     /^ +._?\(?/ && match($0, /[)*]--?[a-z][-a-z]*/) { print of ? of : "-", substr($0, RSTART + 1, RLENGTH - 1) }' "$BUILD/completions/zsh/_$1" | no_everywhere; }
 no_everywhere() { grep -vE -- " ($everywhere)\$" | sort -u; }
 names() { cut -d' ' -f2 | sort -u; }
-in_page() { sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/{/^\.TP/{n;p}}' "$1" | sed 's/\\f.//g; s/\\-/-/g' | grep -oE -- '(^|[ "])-[-a-z]+' | tr -d ' "' |
-    grep -vxE -- "$everywhere|--phrasebook" | sort -u; }
 same() { diff <("${@:1:2}") <("${@:3:2}"); }
 is_known() { # PROGRAM: it accepts each option of its help, with arguments that it refuses for another reason
     local command option said
@@ -86,9 +87,6 @@ is_known() { # PROGRAM: it accepts each option of its help, with arguments that 
         case $said in *"unknown option '$option'. See"*) echo "$1 $command $option: $said"; return 1 ;; esac
     done < <(in_help "$1" | grep -v -- '--check-options\|^calibrate')
 }
-for name in dcreport dccollect; do
-    check "the page of $name has the options of --help" diff <(in_help $name | names) <(in_page "$BUILD/man/$name.1")
-done
 for name in dcreport dccollect dcrnn-train; do
     check "the completion for bash has the options of $name --help" same in_help $name in_bash $name
     check "the completion for zsh too" same in_help $name in_zsh $name
