@@ -1,4 +1,4 @@
-/* main.c - dcreport: archives in, a report out. The steps of the pipeline and nothing else; see docs/man/dcreport.1. */
+/* main.c - dcreport: archives in, a report out. The steps of the pipeline and nothing else; see `man dcreport`. */
 #include "lib/base/fs.h"
 #include "lib/base/outfile.h"
 #include "lib/base/progress.h"

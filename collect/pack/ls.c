@@ -326,7 +326,7 @@ static void say_as_it_came(const struct listing *l, struct dcr_buf *out)
     if (n)
         dcr_buf_printf(out,
                        "  others    %zu file%s as other programs wrote %s: not searched for secrets (see `man "
-                       "dccollect`, or docs/man/dccollect.1 in the sources)\n",
+                       "dccollect`, or build/man/dccollect.1 in the sources)\n",
                        n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
 }
 

@@ -100,7 +100,7 @@ static int refuse_name(const char *text, const char *name, size_t n, struct dcr_
                     say_either(&a, meant, n_meant));
     else
         dcr_err_set(err, DCR_FAIL,
-                    "--check '%.80s': unknown metric '%.*s'; see `man dcreport`, or docs/man/dcreport.1 in the "
+                    "--check '%.80s': unknown metric '%.*s'; see `man dcreport`, or build/man/dcreport.1 in the "
                     "sources, for the metrics",
                     text, shown, name);
     dcr_arena_release(&a);

@@ -159,7 +159,7 @@ static int refuse(const struct input *x, const struct dcr_err *why, int rc, stru
         return dcr_err_set(
             err, DCR_FAIL,
             "cannot use '%s': it is neither an archive of a run nor a whole file of another tool that "
-            "dcreport knows; see `man dcreport`, or docs/man/dcreport.1 in the sources, for the kinds of files",
+            "dcreport knows; see `man dcreport`, or build/man/dcreport.1 in the sources, for the kinds of files",
             x->path);
     return rc;
 }
