@@ -56,7 +56,7 @@ check_status 1 "a rank of it that crashes" "$BIN/dccollect" run -o "$TMP/run.tar
 "$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
 has "... is named with its signal" '.runs[0].support | contains("The run ended early: signal 11 (Segmentation fault) ended rank 1.")'
 
-torchrun=("$torch" -m torch.distributed.run -r 0:1,1:1 -t 0:1,1:1 --nproc_per_node 2 tests/data/programs/torch_spawn.py)
+torchrun=("$torch" -m torch.distributed.run -r "0:1,1:1" -t "0:1,1:1" --nproc_per_node 2 tests/data/programs/torch_spawn.py)
 check_status 1 "a rank of torchrun that crashes" "$BIN/dccollect" run -o "$TMP/run.tar" -- "${torchrun[@]}" crash
 "$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
 has "... is named with its signal, though the other rank failed after it" '.runs[0].support | contains("The run ended early: signal 11 (Segmentation fault) ended rank 1.")'
