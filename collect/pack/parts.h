@@ -21,7 +21,7 @@ struct pack_rank {
     int64_t first_mono_ns, first_real_ns;
     long first_pid;
     int64_t exit_ns; /* when that process called exit(); 0 = it did not, or nobody saw it */
-    int exit_status; /* then; else -1 */
+    int exit_status; /* the status it gave to exit(), or -1 */
 };
 
 struct pack_host {
@@ -116,8 +116,8 @@ const json_t *pack_first_record(const struct pack *p);
 /** pack_status_of - how a rank below the launcher ended: its exit status, or minus the number of a signal.
  *  is_known  gets 0 if nothing told it; then returns 0 */
 int pack_status_of(const struct pack *p, const struct pack_rank *r, int *is_known);
-/** pack_may_be_cause - did the program that started this rank tell its status, or pass it on as its own? Other ranks
- *  may have ended because of another one, and that one be unknown. */
+/** pack_may_be_cause - can this rank be why the run ended? Not if its exit status differs from the launcher's and its
+ *  parent did not tell it: another rank may have ended it. */
 int pack_may_be_cause(const struct pack *p, const struct pack_rank *r);
 /** pack_first_to_end - the rank that had ended while all others ran, apart from those that ended well; NULL: not
  *  known. */

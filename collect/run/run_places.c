@@ -38,7 +38,7 @@ static int make_own_spool(struct run *r, struct dcr_err *err)
         int is_made = mkdir(r->spool, 0777) == 0;
         if (!is_made && errno == ENOENT && pack_check_output(r->o->output, NULL) == 0) /* but its folder is there */
             return dcr_err_set(err, DCR_FAIL,
-                               "cannot write '%s': its folder takes no new files, as /proc does; choose another folder",
+                               "cannot write '%s': no file can be created in its folder; choose another folder",
                                r->o->output);
         if (!is_made && errno != EEXIST)
             return dcr_err_file(err, DCR_FAIL, "cannot create folder '%s'", r->spool);

@@ -203,7 +203,7 @@ int dcr_csv_next(struct dcr_csv *c, struct dcr_err *err)
         c->is_cut = c->is_last && c->row.n < c->header.n;
         if (c->row.n != c->header.n)
             return dcr_err_set(err, DCR_FAIL,
-                               "'%s' line %ld has %d cell%s instead of %d; give each line the cells of the header",
+                               "'%s' line %ld has %d cell%s instead of %d; give each line as many cells as the header",
                                c->stream->name, c->line, c->row.n, c->row.n == 1 ? "" : "s", c->header.n);
         return 0;
     }

@@ -28,7 +28,7 @@
     X(efficiency, point, POINT_EFFICIENCY,                                                                           \
       "scaling efficiency against the smallest node count; of the largest node counts only")                         \
     X(gpu_utilization, run, RUN_GPU_UTILIZATION,                                                                     \
-      "mean GPU utilisation of the monitors, without them of GPU traces in their steps")                             \
+      "mean GPU utilisation from monitors, or else from GPU traces in their steps")                                  \
     X(gpu_memory, run, RUN_GPU_MEMORY, "largest share of a GPU's memory in use")                                     \
     X(step_time, run, RUN_STEP_MEAN, "mean step time")                                                               \
     X(step_p95, run, RUN_STEP_P95, "95th percentile of step times")                                                  \

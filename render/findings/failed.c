@@ -34,8 +34,8 @@ static struct run_ending ending_among(const struct run *a, int is_of_launcher)
     return is;
 }
 
-/* The first rank that ended by itself: launchers end the others when one fails. If it is not known how the rank ended
- * that was first, the others ended after it, and the launcher's status tells most. */
+/* The first rank that ended by itself: launchers end the others when one fails. If the end of the rank that
+ * was first is not known, the launcher's status tells more than those of later ranks. */
 static struct failure failure_of(const struct run *a)
 {
     struct failure f = {0};
@@ -92,7 +92,7 @@ static struct phrase headline(struct report *rep, const struct run *a, const str
     return e->rank < 0 ? PHRASE(PROGRAM_KILLED, by, who) : PHRASE(RANK_KILLED, rank, by);
 }
 
-/* Of the launcher alone it is not known whether one of its ranks ended so, or which. */
+/* A launcher's status does not tell whether one of its ranks ended so, or which. */
 static const char *who_or_rank(struct report *rep, const struct run *a, const struct failure *f)
 {
     const char *who = who_ended(rep, a, &f->is);
@@ -199,10 +199,10 @@ int say_failed(struct report *rep, const struct run_result *r, struct said *out)
     if (!is_failed(r))
         return 0;
     *out = (struct said){.headline = headline(rep, a, &f.is)};
-    if (*host_of(a, &f))
-        said_add(out, PHRASE(FAILED_ON, slot_name(host_of(a, &f))));
     if (f.rank && f.is_first)
         said_add(out, PHRASE(FAILED_FIRST, slot_count(f.rank->rank)));
+    if (*host_of(a, &f))
+        said_add(out, PHRASE(FAILED_ON, slot_name(host_of(a, &f))));
     if (f.rank && *f.rank->ended_in)
         said_add(out, PHRASE(FAILED_INSIDE, slot_name(report_text(rep, "%.80s", f.rank->ended_in))));
     if (!f.is.signal && signal_of(&f.is))

@@ -18,7 +18,7 @@ struct phrase phrase_of_early_end(struct report *rep, const struct run_result *r
  *  returns  0: it is no such run; nothing is written */
 int say_stopped(struct report *rep, struct run_result *r);
 /** is_crashed - did a signal end it after steps were recorded, or perhaps a signal, or did it break off inside a range?
- * Or was it told to end when it made no steps any more? Why is to be found out first then. */
+ * Or was it told to end when it made no steps any more? The first action is then to find out why. */
 int is_crashed(const struct run_result *r);
 /** advise_failed - what to look at first; only of a run that is_failed or is_crashed.
  *  is_long  gets 1 if it lasted long enough for steps without names */

@@ -59,7 +59,7 @@ struct phrase phrase_of_alone(struct report *rep, const struct run_result *r, in
  * the step, transfer is short, and the others wait for the last rank for about half of the step.  (waiting.c) source
  * docs/metrics.md#straggler. Test: tests/unit/test_narrate_series.c */
 bool is_in_turn(const struct report *rep, const struct run_result *r);
-/** phrase_of_turns - "The ranks work one after the other: together they work for 17.7 ms of a 17.7 ms step."
+/** phrase_of_turns - "The ranks work one after the other: their work adds up to 17.7 ms, and a step takes 17.7 ms."
  * (waiting.c)
  */
 struct phrase phrase_of_turns(const struct run_result *r);

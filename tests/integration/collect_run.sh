@@ -103,7 +103,7 @@ mkdir leave && (cd leave && "$COLLECT" run -o ../left.tar --io off -- sh -c 'rm 
 check "the folder in which all began is removed: the archive is there" metadata left.tar '.collector.events == 8'
 check "and nothing else" sh -c '! ls -d left.tar.* leave 2>/dev/null'
 check_status 125 "an archive in /proc" sh -c '"$0" run -o /proc/x.tar -- true 2>err' "$COLLECT"
-check "... the message is about its folder" grep -q "^dccollect: cannot write '/proc/x.tar': its folder takes no new files, as /proc does[.] Choose another folder[.]$" err
+check "... the message is about its folder" grep -q "^dccollect: cannot write '/proc/x.tar': no file can be created in its folder[.] Choose another folder[.]$" err
 check_status 125 "a rank that cannot be" env OMPI_COMM_WORLD_RANK=70000 "$COLLECT" run --spool no-rank -- true
 
 # ---- the environment belongs to the C library alone: another walk over it would be one more that a setenv() can hit
@@ -229,17 +229,17 @@ if command -v mpirun >/dev/null; then
 
     # mpirun ends the others a second after the first one, and its own status does not tell which that was.
     MARKS_STEP_US=5000 MARKS_RANK=1 "$COLLECT" run -o first.tar -- "${MPIRUN[@]}" -n 2 ./marks 600 11 >out 2>err
-    check "a rank that crashes below the launcher: that it ended first is told, and no more than is known" manifest first.tar \
+    check "a rank that crashes below the launcher: the archive says that it ended first, not how" manifest first.tar \
         '.incomplete_because == ["rank 1 ended first", "the launcher mpirun ended with exit status 139, which may mean signal 11 (Segmentation fault)"]'
     "$BIN/dcreport" first.tar -o first-site >report 2>/dev/null
-    check "... also by the report" grep -q "The run ended early: rank 1 ended first, and mpirun with exit status 139, which may mean signal 11" report
+    check "... also by the report" grep -q "The run ended early: rank 1 ended first, then mpirun ended with exit status 139, which may mean signal 11" report
     MARKS_STEP_US=5000 "$COLLECT" run -o gave.tar -- "${MPIRUN[@]}" -n 2 sh -c 'test $OMPI_COMM_WORLD_RANK = 0 || exec ./marks 100 0 3; exec ./marks 600' >out 2>err
     check "a rank that calls exit(3) there" manifest gave.tar \
         '.incomplete_because == ["rank 1 ended with exit status 3", "the launcher mpirun ended with exit status 3"]'
-    check "... with its status in the metadata, and none of the rank that mpirun ended" metadata gave.tar \
+    check "... with its status in the metadata, and the rank that mpirun ended has none" metadata gave.tar \
         '.ranks | .[1].exit_status == 3 and .[1].signal == 0 and (.[0] | has("exit_status") | not)'
     "$COLLECT" run -o done.tar -- "${MPIRUN[@]}" -n 2 sh -c './marks 2; test $OMPI_COMM_WORLD_RANK = 0 || exit 3' >out 2>err
-    check "a status that no rank's program gave names no rank" manifest done.tar '.incomplete_because == ["the launcher mpirun ended with exit status 3"]'
+    check "a status that only a rank's shell had names no rank" manifest done.tar '.incomplete_because == ["the launcher mpirun ended with exit status 3"]'
 
     MARKS_RANK=1 "${MPIRUN[@]}" -n 3 "$COLLECT" run --spool dead -- ./marks 20 9 >out 2>&1
     got=$?

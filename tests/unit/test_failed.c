@@ -255,11 +255,12 @@ static void test_first_to_end(void **state)
             assert_int_equal(assert_supports(&f.rep.said, PHRASE_FAILED_FIRST)[0].count, 1);
         }
         if (i == 1)
-            assert_contains(f.rep.support, "The run ended early: rank 1 ended first, and mpirun with exit status 139, "
-                                           "which may mean signal 11 (Segmentation fault).");
+            assert_contains(f.rep.support,
+                            "The run ended early: rank 1 ended first, then mpirun ended with exit status 139, "
+                            "which may mean signal 11 (Segmentation fault).");
         if (i == 2)
             assert_contains(f.rep.support,
-                            "The run ended early: rank 1 ended first, and mpirun ended with exit status 3.");
+                            "The run ended early: rank 1 ended first, then mpirun ended with exit status 3.");
         assert_contains(f.rep.first_action, "rank 1");
         release(&f);
     }
