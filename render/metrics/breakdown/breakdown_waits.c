@@ -120,6 +120,42 @@ static void add_collectives(struct sums *s, const struct grid *g, size_t step, s
     }
 }
 
+/* Messages between two ranks level the ranks before the next collective, so the order at that one is chance. Then a
+ * step counts as one exchange: the rank with the least communication was busy longest, and the others waited for it.
+ * Waiting that this does not explain has no known cause. */
+static void add_messages(struct sums *s, const struct grid *g, size_t step, struct arrival *a, int64_t waited_ns)
+{
+    int64_t before = 0, explained = 0;
+    for (int r = 0; r < g->n_ranks; r++) {
+        const struct step_record *k = grid_at(g, step, r);
+        a[r] = (struct arrival){.dur_ns = k->part_ns[CAT_COMM], .samples = k->samples};
+        memcpy(a[r].part_ns, k->part_ns, sizeof a[r].part_ns);
+        a[r].part_ns[CAT_COMM] = 0;
+        before += s->rank_caused[r];
+    }
+    add_collective(s, a, g->n_ranks, 0);
+    for (int r = 0; r < g->n_ranks; r++)
+        explained += s->rank_caused[r];
+    explained -= before;
+    s->cause[CAT_OTHER] += waited_ns > explained ? (double)(waited_ns - explained) : 0;
+}
+
+/* Waiting at the collectives of a step, summed over ranks. */
+static int64_t waiting_at_collectives(const struct grid *g, size_t step)
+{
+    int64_t sum = 0;
+    for (uint32_t k = 0; k < grid_at(g, step, 0)->n_collectives; k++) {
+        int64_t shortest = INT64_MAX, all = 0;
+        for (int r = 0; r < g->n_ranks; r++) {
+            int64_t d = g->ranks[r]->collectives[grid_at(g, step, r)->first_collective + k].dur_ns;
+            shortest = d < shortest ? d : shortest;
+            all += d;
+        }
+        sum += all - g->n_ranks * shortest;
+    }
+    return sum;
+}
+
 /* Without collectives to replay, a step counts as one exchange at its end. A removal then saves only time of the rank
  * that is busy longest. With equal work all ranks are busy for the mean, so the waiting is saved. */
 static void add_unmatched(struct sums *s, const struct grid *g, size_t step, const int64_t part[N_PARTS],
@@ -160,9 +196,14 @@ void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct s
                      struct arrival *a)
 {
     s->gain[CLASS_COMMUNICATION] += without_exchange(g, step);
-    int is_matched = split.has && g->n_ranks > 1, is_replayed = is_matched && knows_before(g, step);
+    const int64_t few = 4; /* ranks that work in turn wait as long at the collective as for each other's messages */
+    int is_in_messages = g->n_ranks > 1 && part[PART_WAIT] > 0 &&
+                         (!split.has || few * waiting_at_collectives(g, step) < part[PART_WAIT]);
+    int is_matched = split.has && g->n_ranks > 1 && !is_in_messages, is_replayed = is_matched && knows_before(g, step);
     s->is_estimated |= is_matched && !is_replayed;
-    if (is_matched)
+    if (is_in_messages)
+        add_messages(s, g, step, a, part[PART_WAIT]);
+    else if (is_matched)
         add_collectives(s, g, step, a, is_replayed);
     if (!is_replayed)
         add_unmatched(s, g, step, part, split.transfer_ns);
