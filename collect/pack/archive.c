@@ -10,6 +10,7 @@
 #include "lib/base/progress.h"
 #include "lib/trace/trace_end.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ static int64_t bytes_of_rows(int fd, int64_t size)
     char tail[4096];
     while (size > 0) {
         size_t want = size < (int64_t)sizeof tail ? (size_t)size : sizeof tail;
+        errno = EIO; /* the file became shorter */
         if (pread(fd, tail, want, size - (int64_t)want) != (ssize_t)want)
             return -1;
         const char *newline = memrchr(tail, '\n', want);

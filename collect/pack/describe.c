@@ -181,11 +181,13 @@ static void put_program(struct pack *p, json_t *o)
 
 static void put_ranks(const struct pack *p, json_t *o)
 {
-    if (p->launcher)
+    if (p->launcher) {
         pack_json_copy(o, p->launcher, "told_to_end");
-    static const char *const keys[] = {"exit_status",  "signal",          "told_to_end", "started_ns",
-                                       "ended_ns",     "user_ns",         "system_ns",   "max_rss_bytes",
-                                       "cpus_allowed", "process_monitor", "counters",    "missing"};
+        pack_json_copy(o, p->launcher, "told_to_end_ns");
+    }
+    static const char *const keys[] = {"exit_status",     "signal",   "told_to_end", "told_to_end_ns", "started_ns",
+                                       "ended_ns",        "user_ns",  "system_ns",   "max_rss_bytes",  "cpus_allowed",
+                                       "process_monitor", "counters", "missing"};
     json_t *list = json_array();
     for (size_t i = 0; i < p->n_ranks; i++) {
         const struct pack_rank *r = &p->ranks[i];

@@ -82,14 +82,9 @@ static int judge_rank(struct pack *p, const struct pack_rank *r)
 /* The rank that ended first is named first, because a launcher ends the others. */
 static int judge_first(struct pack *p, const struct pack_rank *first)
 {
-    int is_known = 0;
-    if (!first)
-        return 0;
-    int status = pack_status_of(p, first, &is_known);
-    if (is_known && status)
-        return judge_rank(p, first);
-    pack_reason(p, "rank %d ended first", first->rank);
-    return 1;
+    if (first && !judge_rank(p, first))
+        pack_reason(p, "rank %d ended first", first->rank);
+    return first != NULL;
 }
 
 /* The program may have seen a rank fail and ended for it. That is no reason if the program itself ended well, or if
@@ -100,11 +95,14 @@ static int judge_ranks_below(struct pack *p)
         return 0;
     const struct pack_rank *first = pack_first_to_end(p);
     int n_bad = judge_first(p, first);
-    for (size_t i = 0; i < p->n_ranks && n_bad < MAX_RANK_REASONS; i++) {
-        const struct pack_rank *r = &p->ranks[i];
-        if (r != first && (first || pack_may_be_cause(p, r)) && !is_of_launcher(p, r->record))
-            n_bad += judge_rank(p, r);
-    }
+    for (int is_killed = 1; is_killed >= 0; is_killed--) /* others fail because a rank was killed */
+        for (size_t i = 0; i < p->n_ranks && n_bad < MAX_RANK_REASONS; i++) {
+            const struct pack_rank *r = &p->ranks[i];
+            int64_t signal = pack_json_int(r->record, "signal", 0);
+            if (r != first && is_killed == (signal > 0 && signal != SIGTERM) && (first || pack_may_be_cause(p, r)) &&
+                !is_of_launcher(p, r->record))
+                n_bad += judge_rank(p, r);
+        }
     return n_bad;
 }
 

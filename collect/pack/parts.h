@@ -19,9 +19,10 @@ struct pack_rank {
     const char *first_trace; /* of the oldest process that recorded, with its host and clocks; NULL none */
     char first_host[64];
     int64_t first_mono_ns, first_real_ns;
-    long first_pid;
-    int64_t exit_ns; /* when that process called exit(); 0 = it did not, or nobody saw it */
-    int exit_status; /* the status it gave to exit(), or -1 */
+    int64_t own_real_ns; /* begin of the newest trace of that process */
+    long own_pid;        /* of the process that the launcher started, by the samples; 0 = not sampled */
+    int64_t exit_ns;     /* the end of its exit(); 0 = it did not call exit(), or nobody saw it */
+    int exit_status;     /* the status it gave to exit() */
 };
 
 struct pack_host {
@@ -119,6 +120,8 @@ int pack_status_of(const struct pack *p, const struct pack_rank *r, int *is_know
 /** pack_may_be_cause - can this rank be why the run ended? Not if its exit status differs from the launcher's and its
  *  parent did not tell it: another rank may have ended it. */
 int pack_may_be_cause(const struct pack *p, const struct pack_rank *r);
+/** pack_process_of - process id of a rank by the first of its samples; 0 = it was not sampled. */
+long pack_process_of(const struct pack *p, int rank);
 /** pack_first_to_end - the rank that had ended while all others ran, apart from those that ended well; NULL: not
  *  known. */
 const struct pack_rank *pack_first_to_end(const struct pack *p);

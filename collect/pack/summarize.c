@@ -176,9 +176,14 @@ static void take_facts(struct pack *p, const char *trace, int rank, const struct
             memcpy(r->first_host, s->info.host, sizeof r->first_host - 1);
             r->first_mono_ns = s->info.mono_ns;
             r->first_real_ns = s->info.real_ns;
+        }
+        /* Programs that the rank's process starts have traces of their own. One that it becomes by exec replaces it. */
+        if (!r->own_pid)
+            r->own_pid = pack_process_of(p, rank);
+        if ((long)s->info.pid == r->own_pid && s->info.real_ns >= r->own_real_ns) {
+            r->own_real_ns = s->info.real_ns;
             r->exit_ns = s->info.exit_ns;
-            r->exit_status = s->info.exit_ns ? s->info.exit_status : -1;
-            r->first_pid = (long)s->info.pid;
+            r->exit_status = s->info.exit_status;
         }
         if (!*r->host)
             r->host = dcr_arena_strdup(&p->arena, s->info.host);

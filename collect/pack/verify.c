@@ -151,6 +151,8 @@ static int check_member(struct verify_report *r, const json_t *manifest, json_t 
         return DCR_OK;
     r->n_problems = n_before; /* what the member's reader found is the same damage */
     r->text.len = len_before;
+    if (r->text.data)
+        r->text.data[len_before] = '\0';
     if (!has_size)
         problem(r, DCR_WRONG_SIZE, m->name, (long long)h.n_bytes, (long long)json_integer_value(size));
     else

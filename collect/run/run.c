@@ -106,11 +106,12 @@ static int observe(struct run *r, int *status, struct dcr_err *err)
     /* From here on the program runs, and nothing that fails on our side may end it. */
     int failed = spool_write_json(r->record_dir, r->record_name, r->record, &trouble);
     failed = sampler_start(&sampler, r->spool, &config, r->o->interval_ms, failed ? NULL : &trouble) || failed;
-    int told = start_wait(pid);
+    struct ended ended = {0};
+    start_wait(pid, &ended);
     json_t *monitors = json_object();
     sampler_stop(sampler, monitors);
     drain_look(drain);
-    struct ended ended = start_reap(pid, told);
+    start_reap(pid, &ended);
     /* The program may leave children running. An archive waits a little for them. */
     int64_t until_ns = dcr_mono_ns() + (r->o->output ? (int64_t)GRACE_MS * 1000000 : 0);
     while ((r->n_left = leftover_look(drain_path(drain), r->left, sizeof r->left)) > 0 && dcr_mono_ns() < until_ns)

@@ -125,8 +125,10 @@ void run_end_record(struct run *r, const struct ended *e)
     else
         meta_missing(o, "exit_status", e->signal ? "ended by a signal" : "the system could not tell");
     json_object_set_new(o, "signal", json_integer(e->signal));
-    if (e->told)
+    if (e->told) {
         json_object_set_new(o, "told_to_end", json_string(name_of(e->told)));
+        json_object_set_new(o, "told_to_end_ns", json_integer(e->told_ns));
+    }
     json_object_set_new(o, "user_ns", nanoseconds(&e->usage.ru_utime));
     json_object_set_new(o, "system_ns", nanoseconds(&e->usage.ru_stime));
     json_object_set_new(o, "collector_cpu_ns", json_integer(dcr_clock_ns(CLOCK_PROCESS_CPUTIME_ID)));

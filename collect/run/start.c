@@ -1,6 +1,8 @@
 /* start.c - see start.h. */
 #include "collect/run/start.h"
 
+#include "lib/base/mono.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -192,41 +194,46 @@ static int tells_to_end(int signal)
     return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
 }
 
-int start_wait(pid_t pid)
+static void note_told(struct ended *e, int signal)
+{
+    if (e->told || !tells_to_end(signal))
+        return;
+    e->told = signal;
+    e->told_ns = dcr_mono_ns();
+}
+
+void start_wait(pid_t pid, struct ended *e)
 {
     sigset_t ours;
-    int told = 0;
     our_signals(&ours);
     for (;;) {
         siginfo_t info = {0};
         int rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
         if ((rc == 0 && info.si_pid == pid) || (rc < 0 && errno != EINTR))
-            return told;
+            return;
         int signal = sigwaitinfo(&ours, &info);
-        if (!told && signal > 0 && tells_to_end(signal))
-            told = signal;
+        note_told(e, signal);
         if (signal > 0 && signal != SIGCHLD && !has_reached(pid, &info))
             kill(pid, signal);
     }
 }
 
-struct ended start_reap(pid_t pid, int told)
+void start_reap(pid_t pid, struct ended *e)
 {
     static const struct timespec at_once;
     sigset_t ours;
-    struct ended e = {.exit_status = -1, .told = told};
     int status, signal;
     pid_t ended;
-    while ((ended = wait4(pid, &status, 0, &e.usage)) < 0 && errno == EINTR)
+    e->exit_status = -1;
+    while ((ended = wait4(pid, &status, 0, &e->usage)) < 0 && errno == EINTR)
         ;
     if (ended == pid) {
-        e.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        e.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        e->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        e->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         /* A signal that killed the program may have been sent to its whole group, and then it still waits here. */
         our_signals(&ours);
-        while (!e.told && (signal = sigtimedwait(&ours, NULL, &at_once)) > 0)
-            e.told = tells_to_end(signal) ? signal : 0;
+        while (!e->told && (signal = sigtimedwait(&ours, NULL, &at_once)) > 0)
+            note_told(e, signal);
     }
     end_witness();
-    return e;
 }

@@ -14,6 +14,7 @@ struct ended {
     int exit_status; /* -1 when a signal ended it */
     int signal;      /* 0 when it exited */
     int told;        /* the first signal that told it to end (Ctrl-C, kill, a time limit); 0: none */
+    int64_t told_ns; /* when, CLOCK_MONOTONIC */
     struct rusage usage;
 };
 
@@ -31,10 +32,10 @@ int start_program(char **argv, const char *spool, const sigset_t *mask, struct p
                   struct dcr_err *err) DCR_MUST_CHECK;
 /** start_wait - wait until the program ends. A signal sent to us alone is passed on. One sent to the whole process
  *  group reached the program already and is not. The kernel keeps the counters of the program until start_reap.
- *  returns  the first signal that told the program to end; 0: none */
-int start_wait(pid_t pid);
+ *  e        gets told and told_ns */
+void start_wait(pid_t pid, struct ended *e);
 /** start_reap - how the program ended.
- *  told     as start_wait returned it */
-struct ended start_reap(pid_t pid, int told);
+ *  e        of start_wait; gets the rest */
+void start_reap(pid_t pid, struct ended *e);
 
 #endif

@@ -30,7 +30,7 @@ struct dct_info {
     uint64_t n_dropped_gpu;      /* part of the dropped events: GPU activity that CUPTI lost */
     int64_t own_bytes;           /* bytes that the recorder itself wrote by system calls; 0 = not recorded */
     int64_t io[DCT_N_IO_TOTALS]; /* the kernel's totals of the process at exit(); 0 = not recorded */
-    int64_t exit_ns;             /* when it called exit(); 0 = it was killed or called _exit(), or not recorded */
+    int64_t exit_ns;             /* the end of its exit(); 0 = it was killed or called _exit(), or not recorded */
     int exit_status;             /* that it gave to exit(), 0 to 255 */
     int64_t n_blocks_before;     /* blocks that the recorder removed for newer ones (--keep ring); 0 = the trace is
                                   * whole */

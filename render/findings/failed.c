@@ -109,20 +109,21 @@ static int is_early(const struct run *a, const struct failure *f)
     return f->is.signal || is_inside;
 }
 
-/* Time between the last step of any rank and the last sample of any rank; -1: not known. */
+/* Time between the last step of any rank and the signal that told the run to end; -1: not known. */
 static int64_t without_steps_ns(const struct run *a)
 {
-    int64_t last = 0, seen = 0;
+    int64_t last = 0;
+    if (!a->told_ns || !run_is_on_one_host(a))
+        return -1;
     for (int i = 0; i < a->ranks_len; i++) {
         const struct run_rank *k = &a->ranks[i];
-        if (k->source != STEPS_TRACE || !k->n_steps || k->seen.every || k->lost_from_ns || !k->watched_to_ns ||
+        if (k->source != STEPS_TRACE || !k->n_steps || k->seen.every || k->lost_from_ns ||
             k->window.until_ns) /* later steps may not be recorded, or are not kept */
             return -1;
         const struct step_record *s = &k->steps[k->n_steps - 1];
         last = s->start_ns + s->step_ns > last ? s->start_ns + s->step_ns : last;
-        seen = k->watched_to_ns > seen ? k->watched_to_ns : seen;
     }
-    return last && seen > last ? seen - last : -1;
+    return last && a->told_ns > last ? a->told_ns - last : -1;
 }
 
 /* It was told to end when it had not made a step for far longer than a step takes. */

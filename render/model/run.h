@@ -345,6 +345,7 @@ struct run {
     int n_limits;
     double started_s, ended_s;                 /* Unix seconds; 0 = unknown */
     const char *told_to_end;                   /* "SIGTERM": it or a rank was told to end; "" = none, or unknown */
+    int64_t told_ns;                           /* when, CLOCK_MONOTONIC of the host that was told; 0 = unknown */
     const struct run_calibration *calibration; /* NULL = the machine was not measured; render/model/calibration.h */
     const char *scheduler, *job_id, *collector_version;
     int64_t collector_cpu_ns; /* processor time of its collectors; 0 = not recorded */

@@ -102,8 +102,10 @@ static void read_rank(struct run *r, const json_t *o)
     k->cpus_allowed = json_text(r, o, "cpus_allowed");
     k->exit_status = (int)json_int(o, "exit_status", 0, 255, -1);
     k->signal = (int)json_int(o, "signal", 0, 128, 0);
-    if (!*r->told_to_end)
+    if (!*r->told_to_end) {
         r->told_to_end = json_text(r, o, "told_to_end");
+        r->told_ns = json_int(o, "told_to_end_ns", 0, INT64_MAX, 0);
+    }
     const json_t *counters = json_object_get(o, "counters");
     k->counters = recorder_of(
         json_text(r, counters ? counters : json_object_get(o, "missing"), counters ? "cycles" : "counters"));
@@ -222,6 +224,7 @@ int metadata_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     r->started_s = unix_time(root, "started");
     r->ended_s = unix_time(root, "ended");
     r->told_to_end = json_text(r, root, "told_to_end");
+    r->told_ns = json_int(root, "told_to_end_ns", 0, INT64_MAX, 0);
     read_program(r, json_object_get(root, "program"));
     const json_t *scheduler = json_object_get(root, "scheduler");
     r->scheduler = json_text(r, scheduler, "name");

@@ -24,10 +24,10 @@ has_gpu() {
 calibrate() {
     local file=$TMP/calibration.json
     [ "$1" != memory ] || rm -f "$file"
-    for _ in 1 2 3; do
+    for try in 1 2 3; do
         [ ! -e "$file" ] || break
         "$BIN/dccollect" calibrate -o "$file" >/dev/null 2>&1 </dev/null || : >"$file"
-        if [ "$1" = memory ] && grep -q '"disturbed"' "$file"; then rm "$file"; fi
+        if [ "$1" = memory ] && [ $try -lt 3 ] && grep -q '"disturbed"' "$file"; then rm "$file"; fi
     done
     [ -s "$file" ]
 }

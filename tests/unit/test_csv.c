@@ -77,7 +77,8 @@ static void bad_rows_are_named_and_passed(void **state)
     struct fixture f;
     assert_int_equal(open_text(&f, "a,b\n1,2,3\n4\n5,6\n7,nan\n8,1e999\n9,12x\n\"open"), 0);
     assert_int_equal(dcr_csv_next(f.csv, &f.err), DCR_FAIL);
-    assert_string_equal(f.err.text, "'t.csv' line 2 has 3 cells instead of 2; give each line the cells of the header");
+    assert_string_equal(f.err.text,
+                        "'t.csv' line 2 has 3 cells instead of 2; give each line as many cells as the header");
     assert_int_equal(dcr_csv_next(f.csv, &f.err), DCR_FAIL);
     assert_int_equal(dcr_csv_next(f.csv, &f.err), 0);
     double v = 0;
