@@ -26,15 +26,25 @@ struct mpi_share mpi_share(const struct run *a)
     return m;
 }
 
+enum { MANY = 10 };
+
+static struct small_messages small_collectives(const struct run_result *r)
+{
+    int64_t n = r->collectives_per_step;
+    struct small_messages m = {"collectives", n, n > 0 ? (int64_t)(r->bytes_per_step / (double)n) : 0};
+    return n >= MANY && m.bytes > 0 && m.bytes <= SMALL_COLLECTIVE_BYTES ? m : (struct small_messages){0};
+}
+
 struct small_messages small_messages(const struct run_result *r)
 {
-    enum { MANY = 10 };
     const struct mpi_share all = mpi_share(r->run);
     const struct run_mpi_call *c = all.largest;
     int64_t rank_steps = r->n_steps * r->n_ranks;
-    if (!c || rank_steps <= 0 || c->sum.n == 0 || c->sum.bytes == 0 || (int64_t)c->sum.ns < all.ns - (int64_t)c->sum.ns)
+    if (!c)
+        return small_collectives(r);
+    if (rank_steps <= 0 || c->sum.n == 0 || c->sum.bytes == 0 || (int64_t)c->sum.ns < all.ns - (int64_t)c->sum.ns)
         return (struct small_messages){0};
-    struct small_messages m = {c, (int64_t)c->sum.n / rank_steps, (int64_t)(c->sum.bytes / c->sum.n)};
+    struct small_messages m = {c->name, (int64_t)c->sum.n / rank_steps, (int64_t)(c->sum.bytes / c->sum.n)};
     return m.n >= MANY && m.bytes <= SMALL_MESSAGE_BYTES ? m : (struct small_messages){0};
 }
 

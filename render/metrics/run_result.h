@@ -517,6 +517,7 @@ struct run_result {
     struct accumulated accumulation;
     int64_t validation_ns, io_outside_ns, wall_ns; /* mean over ranks, whole run */
     double bytes_per_step;                         /* per rank into collectives; 0 = not recorded */
+    int64_t collectives_per_step;                  /* per rank, a mean */
     double algbw_gb_s, busbw_gb_s;                 /* of the transfer; 0 = n/a (nccl-tests' definitions); a lower bound
                                                       where communication was hidden */
 

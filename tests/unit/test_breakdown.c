@@ -112,6 +112,36 @@ static void test_messages_between_two(void **state)
     done(&rep, r);
 }
 
+/* Messages level the ranks before the all-reduce, in which rank 1 waits 1 for rank 0. But rank 1 was busy longer, so
+ * rank 0 waited 37 for it, also if there is no collective. Of ranks with equal work, nobody is to blame for the
+ * waiting. */
+static void test_waiting_in_messages(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) { /* an all-reduce too; only messages; equal work */
+        struct run *r = made_run(2, 64);
+        const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = i == 2 ? 60 : 27, [CAT_COMM] = 40},
+                      b[N_CATEGORIES] = {[CAT_COMPUTE] = i == 2 ? 60 : 64, [CAT_COMM] = i == 2 ? 40 : 3};
+        for (int s = 0; s < 20; s++) {
+            made_step(r, run_rank_at(r, 0), a);
+            made_step(r, run_rank_at(r, 1), b);
+            run_rank_at(r, 0)->collectives[s].dur_ns = 1;
+            run_rank_at(r, 1)->collectives[s].dur_ns = 2;
+            run_rank_at(r, 0)->steps[s].n_collectives = run_rank_at(r, 1)->steps[s].n_collectives = i == 0;
+        }
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_int_equal(sum_of(k->wait_cause_ns, N_CATEGORIES), k->part_ns[PART_WAIT]);
+        assert_true(k->straggler.has == (i < 2));
+        if (i < 2) {
+            assert_int_equal(k->straggler.rank, 1);
+            assert_int_equal(k->ranks[1].caused_wait_ns, 37);
+            assert_int_equal(k->wait_cause_ns[CAT_COMPUTE], 18); /* 37 by two ranks */
+        }
+        done(&rep, r);
+    }
+}
+
 /* Rank 0 comes alternately 20 and 40 before rank 1, and once 130 before it. */
 static void test_start_skew(void **state)
 {
@@ -452,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_warmup),
         cmocka_unit_test(test_transfer_and_waiting),
         cmocka_unit_test(test_messages_between_two),
+        cmocka_unit_test(test_waiting_in_messages),
         cmocka_unit_test(test_start_skew),
         cmocka_unit_test(test_straggler_of_two),
         cmocka_unit_test(test_turns_are_no_straggler),

@@ -355,6 +355,7 @@ static void test_stopped(void **state)
                                   : "the launcher mpirun ended with exit status 1, after it was interrupted (SIGINT)",
                            "halo");
         f.runs[0]->told_to_end = i == 2 ? "" : "SIGINT";
+        f.runs[0]->node_kind = NODES_ONE_KERNEL;
         f.runs[0]->started_s = 1000;
         f.runs[0]->ended_s = 1020;
         for (int k = 0; k < 2; k++) {

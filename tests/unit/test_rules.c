@@ -688,7 +688,7 @@ static void test_small_messages(void **state)
     r->mpi_calls = calls;
     r->n_mpi_calls = 3;
     struct small_messages m = small_messages(&k);
-    assert_string_equal(m.call->name, "MPI_Sendrecv");
+    assert_string_equal(m.call, "MPI_Sendrecv");
     assert_int_equal(m.n, 300);
     assert_int_equal(m.bytes, 96);
     calls[1].sum.bytes = 6000 * 8193;
@@ -705,6 +705,15 @@ static void test_small_messages(void **state)
     k.n_steps = 0;
     assert_null(small_messages(&k).call);
     r->n_mpi_calls = 0;
+    assert_null(small_messages(&k).call);
+    k.collectives_per_step = 300; /* PyTorch's, which are no MPI calls */
+    k.bytes_per_step = 300 * 8192;
+    m = small_messages(&k);
+    assert_true(m.call && m.n == 300 && m.bytes == 8192);
+    k.bytes_per_step = 300.0 * 65537;
+    assert_null(small_messages(&k).call);
+    k.collectives_per_step = 9;
+    k.bytes_per_step = 9 * 8192;
     assert_null(small_messages(&k).call);
     run_free(r);
 }

@@ -90,6 +90,7 @@ static void add_step(struct sums *s, struct run_result *out, const struct grid *
         s->rank_hidden[r] += k->hidden_comm_ns;
         s->bytes += (double)k->bytes;
         s->n_bytes_steps += k->bytes > 0;
+        s->n_collectives += k->n_collectives;
         s->has_samples &= k->samples >= 0;
         s->samples += k->samples;
     }

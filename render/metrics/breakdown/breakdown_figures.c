@@ -67,6 +67,7 @@ void breakdown_bandwidth(struct run_result *out, const struct sums *s)
     if (s->n_bytes_steps == 0)
         return;
     out->bytes_per_step = s->bytes / (double)(out->n_counted * n);
+    out->collectives_per_step = s->n_collectives / (out->n_counted * n);
     if (t <= 0 || n < 2)
         return;
     out->algbw_gb_s = out->bytes_per_step / (double)t; /* bytes per ns = GB/s */

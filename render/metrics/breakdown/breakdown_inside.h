@@ -50,7 +50,7 @@ struct sums {
     int64_t n_matched;          /* collectives seen by all ranks */
     double cause[N_CATEGORIES]; /* of waiting; CAT_COMM = outside the steps */
     int64_t gain[N_CLASSES];
-    int64_t n_bytes_steps, samples;
+    int64_t n_bytes_steps, n_collectives, samples;
     double bytes;
     int has_samples;
     double alone_others;      /* the threshold */
