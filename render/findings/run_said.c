@@ -81,8 +81,7 @@ static const char *exchange_subject(struct report *rep, const struct run_result 
 struct phrase phrase_of_small_messages(const struct run_result *r)
 {
     struct small_messages m = small_messages(r);
-    return m.call ? PHRASE(COMM_SMALL, slot_name(m.call), slot_count(m.n), slot_bytes((double)m.bytes))
-                  : PHRASE(NONE);
+    return m.call ? PHRASE(COMM_SMALL, slot_name(m.call), slot_count(m.n), slot_bytes((double)m.bytes)) : PHRASE(NONE);
 }
 
 static void say_communication(struct report *rep, const struct run_result *r, struct said *s)
