@@ -369,8 +369,6 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         said_add(&s->said, phrase_of_small_messages(run_of(rep, last)));
         add_compute_beside(rep, s, l);
         return;
-    } else if (c->part == PART_COMPUTE && s->said.headline.id != PHRASE_SCALING_GOOD) {
-        add_phase_lost(rep, s, l, PART_COMPUTE);
     } else if (c->part != PART_COMPUTE) {
         said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
     }
@@ -628,6 +626,8 @@ static void find_series(struct report *rep, int index)
         s->said.headline = shared                                           ? shared_headline(rep, s, shared)
                            : c.part == PART_TRANSFER || c.part == PART_WAIT ? communication_headline(rep, at, &c)
                                                                             : part_headline(rep, at, &c);
+        if (!shared && c.part == PART_COMPUTE)
+            add_phase_lost(rep, s, l, PART_COMPUTE);
         add_speed(rep, s);
         if (at != last)
             add_cores_too(rep, s);

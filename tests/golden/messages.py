@@ -45,7 +45,7 @@ MARKED = (("M", r"out of memory|would take more|cannot (draw|start|make) a (pict
           ("D", r"cannot (sync|close|cut|rename|keep|move|set the permissions|name the finished|tell the current|find the program's own|map) "
                 r"|changed (meanwhile|while)|became shorter|read back the temporary|cannot (remove|replace|create) '%s'|former (site|one)[ ,]"
                 r"|^cannot read( a trace)?: |^reading '|beside the archive|part of it was|written earlier|cannot be thinned"
-                r"|archive differs from|cannot read windows|: it is damaged\.|^windows '%s': |cannot write a trace: |^'%s' has no array '%s'\.$"),
+                r"|^cannot write '%s': %s\.$|archive differs from|cannot read windows|: it is damaged\.|^windows '%s': |cannot write a trace: |^'%s' has no array '%s'\.$"),
           ("G", r"^NVML|version code|cublasGetProperty|It must be NCCL's|compute capability|need instructions|CUDA: |need NCCL|NCCL_DEBUG"
                 r"|: ncclAll|: ncclComm|ncclGetUniqueId failed|no CUDA device|the NVIDIA driver (is|here)|has no NVIDIA driver"),
           ("B", r"is larger than %zu|more than %d (MiB|files)|over 256 MiB|a line is longer|too large for (cuBLAS|this back end)"),

@@ -153,7 +153,7 @@ static void test_phase_of_limiting_compute(void **state)
     tell(&f);
     const struct said *said = &f.rep.series[0].said;
     assert_int_equal(said->headline.id, PHRASE_SCALING_PART);
-    assert_int_equal(said->support[1].id, PHRASE_COMPUTE_LOST_IN); /* behind the speed-up, so it is in the lead */
+    assert_int_equal(said->support[0].id, PHRASE_COMPUTE_LOST_IN); /* the sentence after the headline */
     assert_string_equal(assert_supports(said, PHRASE_COMPUTE_LOST_IN)[0].name, "backward");
     assert_int_equal(assert_supports(said, PHRASE_COMPUTE_LOST_IN)[1].count, 56000000);
     release(&f);
