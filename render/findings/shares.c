@@ -51,7 +51,7 @@ const char *share_name(struct report *rep, const struct run_result *r, enum caus
     return is_share_with_waiting(r, cls) ? report_text(rep, "%s with the waiting it causes", name) : name;
 }
 
-/* The only rank with time in a cause; -1: there is none, or the cause may be on every rank. */
+/* The rank that alone spends time on a cause; -1: none does, or several may. */
 static int only_rank(const struct run_result *r, enum cause_class cls)
 {
     enum { TIMES = 10 }; /* the longest time of a rank over that of every other */

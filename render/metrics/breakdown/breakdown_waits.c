@@ -141,18 +141,12 @@ static void add_messages(struct sums *s, const struct grid *g, size_t step, stru
 }
 
 /* Waiting at the collectives of a step, summed over ranks. */
-static int64_t waiting_at_collectives(const struct grid *g, size_t step)
+static int64_t waiting_at_collectives(const struct grid *g, size_t step, struct split split)
 {
-    int64_t sum = 0;
-    for (uint32_t k = 0; k < grid_at(g, step, 0)->n_collectives; k++) {
-        int64_t shortest = INT64_MAX, all = 0;
-        for (int r = 0; r < g->n_ranks; r++) {
-            int64_t d = g->ranks[r]->collectives[grid_at(g, step, r)->first_collective + k].dur_ns;
-            shortest = d < shortest ? d : shortest;
-            all += d;
-        }
-        sum += all - g->n_ranks * shortest;
-    }
+    int64_t sum = -g->n_ranks * split.collective_ns;
+    for (int r = 0; r < g->n_ranks; r++)
+        for (uint32_t k = 0; k < grid_at(g, step, r)->n_collectives; k++)
+            sum += g->ranks[r]->collectives[grid_at(g, step, r)->first_collective + k].dur_ns;
     return sum;
 }
 
@@ -198,7 +192,7 @@ void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct s
     s->gain[CLASS_COMMUNICATION] += without_exchange(g, step);
     const int64_t few = 4; /* ranks that work in turn wait as long at the collective as for each other's messages */
     int is_in_messages = g->n_ranks > 1 && part[PART_WAIT] > 0 &&
-                         (!split.has || few * waiting_at_collectives(g, step) < part[PART_WAIT]);
+                         (!split.has || few * waiting_at_collectives(g, step, split) < part[PART_WAIT]);
     int is_matched = split.has && g->n_ranks > 1 && !is_in_messages, is_replayed = is_matched && knows_before(g, step);
     s->is_estimated |= is_matched && !is_replayed;
     if (is_in_messages)
