@@ -16,7 +16,6 @@ struct ceilings {
     struct reason why;            /* REASON_NONE: they are known */
     enum peaks peaks;             /* as in struct roofline */
     double gflop_per_s, gb_per_s; /* of all ranks together */
-    double gb_spread;             /* of the repetitions that gave gb_per_s, as a share; the widest of all machines */
     int is_turns; /* ranks took turns: a machine had more threads than cores, or than its CPU quota allows at once */
 };
 
@@ -25,13 +24,6 @@ static double ceiling(const struct run_measured *one, const struct run_measured 
 {
     double v = one->max * threads;
     return all->n && v > all->max ? all->max : v;
-}
-
-/* Memory may be slower for seconds, as on virtual machines whose host is shared. Then the best repetition is not the
- * most that memory can do. */
-static double spread(const struct run_measured *m)
-{
-    return m->max > 0 ? (m->max - m->min) / m->max : 0;
 }
 
 static int says_counts(const struct run *a)
@@ -125,13 +117,10 @@ static void add_machine(const struct run *a, int machine, double threads, struct
     if (n_shares) { /* measured inside one emulated node, so it is what a share of the machine can do. All shares
                        together make the peak */
         f->gb_per_s += n_shares * fmax(c->memory_one.max, c->memory_all.max);
-        f->gb_spread = fmax(f->gb_spread, fmax(spread(&c->memory_one), spread(&c->memory_all)));
         f->is_turns |= c->cores > 0 && at_once > c->cores;
         return;
     }
     f->gb_per_s += ceiling(&c->memory_one, &c->memory_all, threads);
-    int is_of_all = c->memory_all.n && c->memory_one.max * threads > c->memory_all.max;
-    f->gb_spread = fmax(f->gb_spread, spread(is_of_all ? &c->memory_all : &c->memory_one));
     f->is_turns |= at_once < threads || (c->cores > 0 && threads > c->cores);
 }
 
@@ -177,22 +166,22 @@ static double left_by_others(const struct run_result *r)
     return fmin(cores * (1 - others_ratio(r)) / wanted, 1);
 }
 
-/* Why a rate cannot be compared with its peak; REASON_NONE = it can. A rate above the peak means that the program's
- * counts or the peak are wrong. */
-static struct reason disagree(const struct report *rep, const struct roofline *f, double rate, double peak,
-                              double spread_of_peak, const char *unit)
+/* Why a rate cannot be compared with its peak; REASON_NONE = it can. A rate above the peak by more than `error`, a
+ * share of it, means that the program's counts or the peak are wrong. */
+static struct reason disagree(enum peaks peaks, double rate, double peak, double error, const char *unit)
 {
-    if (rate / peak <= 1 + rep->thresholds.peak_error + spread_of_peak)
+    if (rate / peak <= 1 + error)
         return REASON(NONE);
     struct slot is = slot_number(rate), of = slot_name(unit), times = slot_factor(rate / peak), can = slot_number(peak);
-    return f->peaks == PEAKS_STATED ? REASON(STATED_PEAKS_DISAGREE, is, of, times, can)
-                                    : REASON(CALIBRATION_DISAGREES, is, of, times, can);
+    return peaks == PEAKS_STATED ? REASON(STATED_PEAKS_DISAGREE, is, of, times, can)
+                                 : REASON(CALIBRATION_DISAGREES, is, of, times, can);
 }
 
-static void set_shares(const struct report *rep, struct roofline *f, double gb_spread)
+/* The counts are of bytes that leave the caches of a core. The last-level cache may serve a part of them. */
+static void set_shares(const struct thresholds *t, struct roofline *f)
 {
-    struct reason flop = disagree(rep, f, f->gflop_per_s, f->peak_gflop_per_s, 0, "GFLOP/s");
-    struct reason bytes = disagree(rep, f, f->gb_per_s, f->peak_gb_per_s, gb_spread, "GB/s");
+    struct reason flop = disagree(f->peaks, f->gflop_per_s, f->peak_gflop_per_s, t->peak_error, "GFLOP/s");
+    struct reason bytes = disagree(f->peaks, f->gb_per_s, f->peak_gb_per_s, t->cache_traffic, "GB/s");
     f->mfu_why = flop;
     f->of_attainable_why = flop.code ? flop : bytes;
     if (f->of_attainable_why.code)
@@ -247,7 +236,7 @@ struct counted_memory counted_memory(struct report *rep, const struct run_result
     m.why = m.why.code ? m.why : p.why;
     if (m.why.code)
         return m;
-    m.why = disagree(rep, &(struct roofline){.peaks = p.peaks}, m.gb_per_s, p.gb_per_s, p.gb_spread, "GB/s");
+    m.why = disagree(p.peaks, m.gb_per_s, p.gb_per_s, rep->thresholds.peak_error, "GB/s");
     m.used_ratio = fmin(m.gb_per_s / p.gb_per_s / (m.is_of_controllers ? 1 : left_by_others(r)), 1);
     return m;
 }
@@ -316,7 +305,7 @@ void rule_memory(struct report *rep, struct run_result *r)
     struct roofline f = roofline_of(&r->run->program, p.gflop_per_s, p.gb_per_s, wall, step, t->memory_bound * left);
     f.peaks = p.peaks;
     f.is_of_step = p.is_turns;
-    set_shares(rep, &f, p.gb_spread);
+    set_shares(t, &f);
     r->roofline = f;
     if (f.of_attainable_why.code) {
         rule_not_measured(r, CLASS_MEMORY, f.of_attainable_why);
@@ -341,8 +330,9 @@ void rule_memory(struct report *rep, struct run_result *r)
                                                            : VERDICT_FINE;
     const struct slot traffic = slot_number(f.gb_per_s), bandwidth = slot_number(f.peak_gb_per_s);
     const struct slot rate = slot_number(f.gflop_per_s), peak = slot_number(f.peak_gflop_per_s);
-    rule_found(c, moves > 1 ? PHRASE(FOUND_TRAFFIC_AT_PEAK, traffic, peaks, bandwidth)
-                            : PHRASE(FOUND_TRAFFIC, traffic, slot_percent(moves), peaks, bandwidth));
+    rule_found(c, moves > 1 + t->peak_error ? PHRASE(FOUND_TRAFFIC_OF_CACHES, traffic, peaks, bandwidth)
+                  : moves > 1               ? PHRASE(FOUND_TRAFFIC_AT_PEAK, traffic, peaks, bandwidth)
+                                            : PHRASE(FOUND_TRAFFIC, traffic, slot_percent(moves), peaks, bandwidth));
     rule_found(c, does > 1 ? PHRASE(FOUND_OPERATIONS_AT_PEAK, rate, peaks, peak)
                            : PHRASE(FOUND_OPERATIONS, rate, slot_percent(does), peaks, peak));
     rule_found(c, f.is_of_step ? PHRASE(FOUND_RATES_OF_STEP) : PHRASE(FOUND_RATES_OF_COMPUTE));
