@@ -50,9 +50,9 @@ static double flop_per_step(const struct train *t)
  *                 (2 instead of 3 on a device)
  *     batch       inputs read in both directions, targets once: (2 * 2 T + 2 H) * R
  * To fill a line, a processor reads it before it writes it. Measured on an Intel Xeon with AVX-512: a copy moves
- * 13.5 GB/s of its own bytes, and 20.8 GB/s with stores past the caches, which do not read. A device writes without
- * reading. Data that a cell uses again while its tile is in the cache (diffusion terms, the graph) are not included. If
- * parameters or states fit into a cache, less passes. */
+ * 13.5 GB/s of its own bytes, and 20.8 GB/s with stores that bypass the caches and need no read. A device does not read
+ * the lines that it fills. Data that a cell uses again while its tile is in the cache (diffusion terms, the graph) are
+ * not included. If parameters or states fit into a cache, less passes. */
 static double traffic_bytes_per_step(const struct train *t)
 {
     const struct dcrnn_config *m = &t->model;
