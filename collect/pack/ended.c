@@ -1,6 +1,7 @@
 /* ended.c - which rank below a launcher ended first, and how. Launchers end the other ranks when one fails, and their
  * own status does not name it. Facts: the status that a rank gave to exit() (its trace), the status that its parent
- * told by a link (collect/python), and the samples of its processes. Called by describe.c and judge.c. */
+ * told by a link (collect/python), the time of an exception in it (a link too), and the samples of its processes.
+ * Called by describe.c and judge.c. */
 #include "collect/pack/parts.h"
 
 #include "collect/record/spool_layout.h"
@@ -14,25 +15,41 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The status of a rank as the program that started it saw it: minus the number of a signal. returns 0: nobody told */
-static int told_status(const struct pack *p, int rank)
+/* The number that the link of a rank holds; 0 = there is none */
+static int64_t number_of_link(const struct pack *p, const char *link, int rank)
 {
-    char path[PATH_MAX], target[16];
-    int n = snprintf(path, sizeof path, "%s/" SPOOL_END_LINK "%d", p->request->spool, rank);
+    char path[PATH_MAX], target[24];
+    int n = snprintf(path, sizeof path, "%s/%s%d", p->request->spool, link, rank);
     ssize_t len = n > 0 && (size_t)n < sizeof path ? readlink(path, target, sizeof target - 1) : -1;
     if (len < 0)
         return 0;
     target[len] = '\0';
     char *end;
-    long status = strtol(target, &end, 10);
-    return end != target && !*end && status > -NSIG && status < 256 ? (int)status : 0;
+    long long number = strtoll(target, &end, 10);
+    return end != target && !*end ? number : 0;
 }
 
+/* The status of a rank as the program that started it saw it: minus the number of a signal. returns 0: nobody told */
+static int told_status(const struct pack *p, int rank)
+{
+    int64_t status = number_of_link(p, SPOOL_END_LINK, rank);
+    return status > -NSIG && status < 256 ? (int)status : 0;
+}
+
+/* When an exception that nothing caught ended the program of a rank, before it let go of its connections. 0 = none did
+ */
+static int64_t raised_ns(const struct pack *p, int rank)
+{
+    return number_of_link(p, SPOOL_RAISED_LINK, rank);
+}
+
+/* Python ends with status 1 after an exception. */
 int pack_status_of(const struct pack *p, const struct pack_rank *r, int *is_known)
 {
     int told = told_status(p, r->rank), is_well = pack_json_int(p->launcher, "exit_status", -1) == 0;
-    *is_known = told || is_well || r->exit_ns;
-    return told ? told : !is_well && r->exit_ns ? r->exit_status : 0;
+    int has_raised = raised_ns(p, r->rank) > 0;
+    *is_known = told || is_well || r->exit_ns || has_raised;
+    return told ? told : is_well ? 0 : r->exit_ns ? r->exit_status : has_raised;
 }
 
 int pack_may_be_cause(const struct pack *p, const struct pack_rank *r)
@@ -90,9 +107,10 @@ long pack_process_of(const struct pack *p, int rank)
 /* ---- who was first ---------------------------------------------------------------------------------- */
 
 struct end {
-    int64_t exit_ns; /* the end of its exit(); 0 = it did not call it */
-    int64_t seen_ns; /* last sample of any of its processes */
-    int64_t ran_ns;  /* it still ran at this sample: a later one has all of its processes too */
+    int64_t raised_ns; /* an exception reached the top of its program; 0 = none */
+    int64_t exit_ns;   /* the end of its exit(); 0 = it did not call it */
+    int64_t seen_ns;   /* last sample of any of its processes */
+    int64_t ran_ns;    /* it still ran at this sample: a later one has all of its processes too */
 };
 
 /* The last sample may be of a process that has ended and was not waited for. When a rank was killed, samples of its
@@ -117,10 +135,13 @@ static void read_samples(const struct pack *p, int rank, struct end *e)
 }
 
 /* Samples are taken of all ranks at once. So a rank without a row had ended at the time of another rank's row. Two
- * exits within a tenth of a second do not tell which rank failed because of the other. */
+ * exits within a tenth of a second do not tell which rank failed because of the other. Two exceptions do: a rank closes
+ * its connections only after its own, and the others fail after that. */
 static int is_before(const struct end *a, const struct end *b)
 {
     const int64_t clearly_ns = 100000000;
+    if (a->raised_ns && b->raised_ns)
+        return a->raised_ns < b->raised_ns;
     if (a->exit_ns && b->exit_ns)
         return a->exit_ns + clearly_ns < b->exit_ns;
     if (a->exit_ns)
@@ -173,6 +194,7 @@ const struct pack_rank *pack_first_to_end(const struct pack *p)
     const struct pack_rank *first = NULL;
     struct end *ends = is_on_one_host(p) ? calloc(p->n_ranks ? p->n_ranks : 1, sizeof *ends) : NULL;
     for (size_t i = 0; ends && i < p->n_ranks; i++) {
+        ends[i].raised_ns = raised_ns(p, p->ranks[i].rank);
         ends[i].exit_ns = p->ranks[i].exit_ns;
         read_samples(p, p->ranks[i].rank, &ends[i]);
     }

@@ -78,7 +78,7 @@ static int is_foreign(const struct pack *p, const char *name)
 /* Such a link holds a fact for describe.c. It is not packed. */
 static int is_link_of_rank(const char *name)
 {
-    return begins(name, DCR_RANK_LINK) || begins(name, SPOOL_END_LINK);
+    return begins(name, DCR_RANK_LINK) || begins(name, SPOOL_END_LINK) || begins(name, SPOOL_RAISED_LINK);
 }
 
 /* Call f for every plain file below dir, names sorted; name is relative to the first dir.

@@ -16,6 +16,7 @@ import functools
 import os
 import sys
 import threading
+import time
 import weakref
 
 DOMAIN = b"PyTorch"
@@ -350,6 +351,16 @@ class Marks:
 
         errors.ChildFailedError.__init__ = create_and_tell
 
+    def wrap_exceptions(self):
+        """An exception that nothing catches: the other ranks fail after it, and may end before it."""
+        c10d, say = sys.modules["torch.distributed"], sys.excepthook
+
+        def tell_and_say(*exception):
+            quietly(lambda: put_link(f"raised-in-rank{c10d.get_rank()}", str(time.monotonic_ns())))
+            say(*exception)
+
+        sys.excepthook = tell_and_say
+
     # ---- DistributedDataParallel: its all-reduces run in C++ threads, which it times itself
 
     def wrap_ddp(self):
@@ -421,6 +432,7 @@ def tell_rank(rank):
     """Tells the rank to the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
     put_link(f"rank-of-{os.getpid()}", str(rank))
     forget_link(f"end-of-rank{rank}")  # of an earlier process with this rank
+    forget_link(f"raised-in-rank{rank}")
 
 
 def tell_end(pid, status):
@@ -455,7 +467,7 @@ def install(torch, when_imported):
     """when_imported(name, hook): calls the hook with the module of that name when the program imports it."""
     marks = Marks(torch, Recorder(os.environ["NVTX_INJECTION64_PATH"]))
     for wrap in (marks.wrap_loader, marks.wrap_backward, marks.wrap_optimizers, marks.wrap_files, marks.wrap_collectives, marks.wrap_start,
-                 marks.wrap_spawn, marks.wrap_ddp):
+                 marks.wrap_spawn, marks.wrap_exceptions, marks.wrap_ddp):
         quietly(wrap)  # a name may be missing in this version
     if ELASTIC_ERRORS in sys.modules:
         quietly(marks.wrap_elastic, sys.modules[ELASTIC_ERRORS])

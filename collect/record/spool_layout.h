@@ -10,6 +10,7 @@
  *   rank-of-<pid>                       a link to the rank of this process, which no launcher gave it (collect/python)
  *   end-of-rank<r>                      a link to how this rank ended, as the program that started it saw it: its exit
  *                                       status, or minus the number of a signal (collect/python)
+ *   raised-in-rank<r>                   a link to the time (CLOCK_MONOTONIC, ns) of an exception that nothing caught
  *   segment-<host>-<pid>                names the shared memory of a collector that records or was killed
  *   host-<name>/host.json               facts of a host, and what its monitors could measure
  *   host-<name>/{cpu,gpu,net,disk}_monitor.csv
@@ -28,6 +29,7 @@
 #define SPOOL_HOST "host.json"
 #define SPOOL_HOST_PREFIX "host-"
 #define SPOOL_END_LINK "end-of-rank"
+#define SPOOL_RAISED_LINK "raised-in-rank"
 #define SPOOL_RUNNING "running"
 #define SPOOL_ENDED "ended"
 

@@ -63,6 +63,9 @@ has "... is named with its signal, though the other rank failed after it" '.runs
 check_status 1 "a rank of torchrun that raises an exception" "$BIN/dccollect" run -o "$TMP/run.tar" -- "${torchrun[@]}" raise
 "$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
 has "... is named with its status" '.runs[0].support | contains(": rank 1 ended with exit status 1.")'
+check_status 1 "... and whose process ends after the other rank" "$BIN/dccollect" run -o "$TMP/run.tar" -- "${torchrun[@]}" raise linger
+"$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
+has "... is named all the same, not the other rank" '.runs[0].support | contains(": rank 1 ended with exit status 1.")'
 
 # ---- a series of a DCRNN
 for n in 1 2 4; do

@@ -1,15 +1,23 @@
 """torch_spawn.py - two ranks that torch.multiprocessing.spawn starts, as PyTorch's tutorial has them: no variable tells their ranks.
-`torch_spawn.py crash`: rank 1 crashes in its tenth step. `raise`: it raises an exception there. Under torchrun it is one rank."""
+`torch_spawn.py crash`: rank 1 crashes in its tenth step. `raise`: it raises an exception there. `linger`: it closes its connections
+then, and ends a second later, so the other rank ends first. Under torchrun it is one rank."""
+import atexit
 import os
 import signal
 import sys
 import tempfile
+import time
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
+
+
+def linger():
+    dist.destroy_process_group()
+    time.sleep(1)
 
 
 def main(rank, size, meeting):
@@ -24,6 +32,8 @@ def main(rank, size, meeting):
         if "crash" in sys.argv and rank == 1 and step == 9:
             os.kill(os.getpid(), signal.SIGSEGV)
         if "raise" in sys.argv and rank == 1 and step == 9:
+            if "linger" in sys.argv:
+                atexit.register(linger)
             raise ValueError("as it was told")
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
