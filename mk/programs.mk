@@ -50,7 +50,7 @@ $(patsubst %,$(BUILD)/obj/trainer/model/%.o,adam adam.f64 dcgru dcgru.f64): EXTR
 $(patsubst %,$(BUILD)/obj/lib/%.o,trace/trace_events trace/trace_blocks reduce/reduce reduce/summary reduce/summary_names): EXTRA_CFLAGS += -O3
 $(call objects,$(CALIBRATE_SRC)): EXTRA_CFLAGS = $(MPI_CFLAGS)
 # Only this file wants multiply and add fused into one instruction, if the processor has one.
-$(BUILD)/obj/collect/calibrate/fma.o: EXTRA_CFLAGS += -ffp-contract=fast
+$(BUILD)/obj/collect/calibrate/loops.o: EXTRA_CFLAGS += -ffp-contract=fast
 $(call objects,$(RENDER_SRC)): EXTRA_CFLAGS = $(RENDER_CFLAGS)
 # The injected library runs in other people's processes: no sanitizer runtime, no library except libc, and only marked
 # functions are exported.

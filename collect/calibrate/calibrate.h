@@ -31,7 +31,7 @@ double measured_cpu_now(void);
 /* ---- machine.c ---- */
 /* Number of rates that these functions measure. Each is counted for progress.h. */
 enum { MACHINE_RATES = 4 };
-/** machine_fma - multiply-adds in registers (fma.h) on one core and on all of them at once, by processor time.
+/** machine_fma - multiply-adds in registers (loops.h) on one core and on all of them at once, by processor time.
  *  cpus     the cores; threads are bound to them
  *  returns  object with unit GFLOP/s; gives. A multiply-add is two operations. A cgroup quota does not lower the rate:
  *           the report counts at most as many cores as the run's quota */

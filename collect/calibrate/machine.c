@@ -1,7 +1,7 @@
 /* machine.c - measures cores and memory: threads bound to cores, all starting together. See calibrate.h. */
 #include "collect/calibrate/calibrate.h"
 
-#include "collect/calibrate/fma.h"
+#include "collect/calibrate/loops.h"
 #include "collect/record/disturbed.h"
 #include "collect/record/meta.h"
 #include "collect/record/procfs.h"
@@ -203,7 +203,7 @@ static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2
 /* ---- arithmetic --------------------------------------------------------------------------------- */
 
 struct arithmetic {
-    const struct fma_kernel *kernel;
+    const struct loops *kernel;
     int64_t rounds;
 };
 
@@ -214,7 +214,7 @@ static void arithmetic_run(void *item)
 }
 
 /* Rounds per second: the best of several short runs on this thread. */
-static double rounds_per_s(const struct fma_kernel *k)
+static double rounds_per_s(const struct loops *k)
 {
     enum { ROUNDS = 1 << 16, REPEATS = 24 };
     double best = 0;
@@ -234,7 +234,7 @@ static struct arithmetic fastest(void)
     const double clearly = 1.03, interval_s = 0.02; /* far longer than starting all threads takes */
     struct arithmetic a = {0};
     double best = 0;
-    for (const struct fma_kernel *k = fma_next(NULL); k; k = fma_next(k)) {
+    for (const struct loops *k = loops_next(NULL); k; k = loops_next(k)) {
         double rounds = rounds_per_s(k), rate = rounds * k->flop_per_round;
         if (a.kernel && rate <= clearly * best)
             continue;

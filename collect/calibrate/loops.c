@@ -1,8 +1,8 @@
-/* fma.c - fused multiply-adds in registers, the highest arithmetic rate of a core: they neither read memory nor wait.
+/* loops.c - fused multiply-adds in registers, the highest arithmetic rate of a core: they neither read memory nor wait.
  * The chains of operations are independent, and there are more of them than a core has operations in flight.
- * See fma.h. Compiled with -ffp-contract=fast, which turns x * m + a into one instruction where the processor has it.
+ * See loops.h. Compiled with -ffp-contract=fast, which turns x * m + a into one instruction where the processor has it.
  */
-#include "collect/calibrate/fma.h"
+#include "collect/calibrate/loops.h"
 
 #include <stddef.h>
 
@@ -45,7 +45,7 @@ KERNEL(run_plain, 16, )
 #endif
 
 /* The widest first. */
-static const struct fma_kernel kernels[] = {
+static const struct loops kernels[] = {
 #if IS_X86
     {"AVX-512", run_avx512, 2.0 * 16 * CHAINS},
     {"AVX2 with FMA", run_avx2, 2.0 * 8 * CHAINS},
@@ -58,7 +58,7 @@ static const struct fma_kernel kernels[] = {
 #endif
 };
 
-static int is_here(const struct fma_kernel *k)
+static int is_here(const struct loops *k)
 {
 #if IS_X86
     return k->run == run_avx512 ? __builtin_cpu_supports("avx512f")
@@ -70,9 +70,9 @@ static int is_here(const struct fma_kernel *k)
 #endif
 }
 
-const struct fma_kernel *fma_next(const struct fma_kernel *k)
+const struct loops *loops_next(const struct loops *k)
 {
-    const struct fma_kernel *end = kernels + sizeof kernels / sizeof *kernels;
+    const struct loops *end = kernels + sizeof kernels / sizeof *kernels;
     for (k = k ? k + 1 : kernels; k < end; k++)
         if (is_here(k))
             return k;
@@ -82,7 +82,7 @@ const struct fma_kernel *fma_next(const struct fma_kernel *k)
 /* Volatile, so that the compiler can neither precompute the result nor drop it. */
 static _Thread_local volatile float half = 0.5F, result;
 
-void fma_run(const struct fma_kernel *k, int64_t rounds)
+void fma_run(const struct loops *k, int64_t rounds)
 {
     result = k->run(rounds, half, half);
 }
