@@ -22,12 +22,11 @@ enum { MIN_REPEATS = 5, MAX_REPEATS = 64 };
 
 /* One kind of work, done by every thread of a team at once. */
 struct work {
-    int (*prepare)(void *item); /* runs on the thread's core, so that memory lies near it. returns -1 without memory.
-                                 * NULL: works in registers only and never waits, so its rate is per processor time,
-                                 * which other programs do not change */
-    void (*run)(void *item);
+    int (*prepare)(void *item);  /* runs on the thread's core, so that memory lies near it. returns -1 without memory.
+                                  * NULL: works in registers only and never waits, so its rate is per processor time,
+                                  * which other programs do not change */
+    double (*run)(void *item);   /* returns the units that it did */
     void (*release)(void *item); /* NULL with prepare */
-    double units;                /* of one run of one thread */
 };
 
 struct member {
@@ -35,6 +34,7 @@ struct member {
     void *item;
     int cpu;
     int has_failed;
+    double units; /* of the last run */
     double began, ended;
     double wall_s, cpu_s; /* of all runs; the work never waits, so both are equal if nothing else runs */
     double run_cpu_s;     /* processor time of the last run */
@@ -65,7 +65,7 @@ static void *member_main(void *arg)
             break;
         m->began = measured_now();
         double cpu = measured_cpu_now();
-        t->work->run(m->item);
+        m->units = t->work->run(m->item);
         m->run_cpu_s = measured_cpu_now() - cpu;
         m->ended = measured_now();
         m->cpu_s += m->run_cpu_s;
@@ -94,10 +94,8 @@ static double run_once(struct team *t)
 static double rate_once(struct team *t)
 {
     double s = run_once(t), sum = 0;
-    if (t->work->prepare)
-        return t->work->units * t->n / s;
     for (int i = 0; i < t->n; i++)
-        sum += t->work->units / t->members[i].run_cpu_s;
+        sum += t->members[i].units / (t->work->prepare ? s : t->members[i].run_cpu_s);
     return sum;
 }
 
@@ -179,9 +177,9 @@ static json_t *measure(const struct work *work, const int *cpus, int n, void *it
     return result;
 }
 
-/* Puts the rates of one core and of all cores. works and items: the work of each thread and its data. apart: as for
- * measure, of all cores */
-static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2], void *const items[2], size_t apart)
+/* Puts the rates of one core and of all cores. items: the data of one thread, and those of all. apart: as for measure,
+ * of all cores */
+static void put_rates(json_t *o, const cpu_set_t *set, const struct work *work, void *const items[2], size_t apart)
 {
     static const char *const keys[] = {"one_core", "all_cores"};
     int cpus[CPU_SETSIZE], n = 0;
@@ -189,7 +187,7 @@ static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2
         if (CPU_ISSET((size_t)c, set))
             cpus[n++] = c;
     for (int i = 0; i < 2; i++) {
-        json_t *rates = items[i] && n ? measure(&works[i], cpus, i == 0 ? 1 : n, items[i], apart) : NULL;
+        json_t *rates = items[i] && n ? measure(work, cpus, i == 0 ? 1 : n, items[i], apart) : NULL;
         if (rates)
             json_object_set_new(o, keys[i], rates);
         else
@@ -203,43 +201,44 @@ static void put_rates(json_t *o, const cpu_set_t *set, const struct work works[2
 /* ---- arithmetic --------------------------------------------------------------------------------- */
 
 struct arithmetic {
-    const struct loops *kernel;
+    const struct loops *loops;
     int64_t rounds;
 };
 
-static void arithmetic_run(void *item)
+static double arithmetic_run(void *item)
 {
     const struct arithmetic *a = item;
-    fma_run(a->kernel, a->rounds);
+    loops_multiply_add(a->loops, a->rounds);
+    return a->loops->flop_per_round * (double)a->rounds;
 }
 
 /* Rounds per second: the best of several short runs on this thread. */
-static double rounds_per_s(const struct loops *k)
+static double rounds_per_s(const struct loops *l)
 {
     enum { ROUNDS = 1 << 16, REPEATS = 24 };
     double best = 0;
     for (int i = 0; i < REPEATS; i++) {
         double began = measured_cpu_now();
-        fma_run(k, ROUNDS);
+        loops_multiply_add(l, ROUNDS);
         double rate = ROUNDS / (measured_cpu_now() - began);
         best = rate > best ? rate : best;
     }
     return best;
 }
 
-/* The fastest kernel. The widest registers are not always the fastest, since they may share units with narrower ones or
- * lower the clock. Of kernels within 3 % of each other the widest is taken. */
+/* The fastest registers. The widest registers are not always the fastest, since they may share units with narrower ones
+ * or lower the clock. Of those within 3 % of each other the widest are taken. */
 static struct arithmetic fastest(void)
 {
     const double clearly = 1.03, interval_s = 0.02; /* far longer than starting all threads takes */
     struct arithmetic a = {0};
     double best = 0;
-    for (const struct loops *k = loops_next(NULL); k; k = loops_next(k)) {
-        double rounds = rounds_per_s(k), rate = rounds * k->flop_per_round;
-        if (a.kernel && rate <= clearly * best)
+    for (const struct loops *l = loops_next(NULL); l; l = loops_next(l)) {
+        double rounds = rounds_per_s(l), rate = rounds * l->flop_per_round;
+        if (a.loops && rate <= clearly * best)
             continue;
         best = rate;
-        a = (struct arithmetic){k, (int64_t)(interval_s * rounds) + 1};
+        a = (struct arithmetic){l, (int64_t)(interval_s * rounds) + 1};
     }
     return a;
 }
@@ -247,73 +246,49 @@ static struct arithmetic fastest(void)
 json_t *machine_fma(const cpu_set_t *cpus)
 {
     struct arithmetic a = fastest();
-    const struct work work = {.run = arithmetic_run, .units = a.kernel->flop_per_round * (double)a.rounds};
+    const struct work work = {.run = arithmetic_run};
     json_t *o = json_object();
     json_object_set_new(o, "unit", json_string("GFLOP/s"));
     json_object_set_new(o, "precision", json_string("float32"));
-    json_object_set_new(o, "kernel", json_string(a.kernel->name));
-    put_rates(o, cpus, (const struct work[]){work, work}, (void *[]){&a, &a}, 0);
+    json_object_set_new(o, "kernel", json_string(a.loops->registers));
+    put_rates(o, cpus, &work, (void *[]){&a, &a}, 0);
     return o;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
-enum { LINE_BYTES = 64 };
-struct update {
-    size_t n; /* lines of each array */
+struct arrays {
+    size_t n; /* lines of each */
     double *a, *b;
 };
 
-/* Adds in place, because a store to other lines makes most processors read these first. STREAM's triad has such a
- * store, and 8 of the 32 bytes that it moves are not counted. A core moves more bytes with wider registers: 23.5 GB/s
- * with AVX-512, 21.9 with AVX and 19.4 with SSE2 on an Intel Xeon. */
-#define UPDATE(name, bytes, attribute)                                                                     \
-    attribute static void name(const struct update *u)                                                     \
-    {                                                                                                      \
-        typedef double vector __attribute__((vector_size(bytes)));                                         \
-        vector *restrict a = (vector *)__builtin_assume_aligned(u->a, LINE_BYTES), s = (vector){0} + 1e-3; \
-        const vector *restrict b = (const vector *)__builtin_assume_aligned(u->b, LINE_BYTES);             \
-        for (size_t i = 0; i < u->n * (LINE_BYTES / (bytes)); i++)                                         \
-            a[i] += s * b[i];                                                                              \
-    }
-
-UPDATE(update_16, 16, )
-#if defined __x86_64__
-UPDATE(update_32, 32, __attribute__((target("avx"))))
-UPDATE(update_64, 64, __attribute__((target("avx512f"))))
-#endif
-
-static void update_run(void *item)
+/* Reads both arrays and writes a. */
+static double arrays_run(void *item)
 {
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
-        update_64(item);
-    else if (__builtin_cpu_supports("avx"))
-        update_32(item);
-    else
-#endif
-        update_16(item);
+    const struct arrays *m = item;
+    loops_next(NULL)->add_scaled(m->n, m->a, m->b);
+    return 3.0 * LINE_BYTES * (double)m->n;
 }
 
-static int update_prepare(void *item)
+static int arrays_prepare(void *item)
 {
-    struct update *u = item;
+    struct arrays *m = item;
     void *both;
-    size_t n = u->n * (LINE_BYTES / sizeof *u->a), bytes = 2 * n * sizeof *u->a;
+    size_t n = m->n * (LINE_BYTES / sizeof *m->a), bytes = 2 * n * sizeof *m->a;
     if (posix_memalign(&both, HUGE_PAGE, bytes) != 0)
         return -1;
     /* Small pages would take most of the time: an emulated node with a quarter of a core made its pages for 15 s. */
     (void)madvise(both, bytes, MADV_HUGEPAGE);
-    u->a = both;
-    u->b = u->a + n;
+    m->a = both;
+    m->b = m->a + n;
     for (size_t i = 0; i < 2 * n; i++)
-        u->a[i] = 1;
+        m->a[i] = 1;
     return 0;
 }
 
-static void update_release(void *item)
+static void arrays_release(void *item)
 {
-    free(((struct update *)item)->a);
+    free(((struct arrays *)item)->a);
 }
 
 /* Asks the kernel first: in virtual machines the C library counts the cache of the whole socket. */
@@ -370,16 +345,15 @@ json_t *machine_memory(const cpu_set_t *cpus)
     json_t *o = json_object();
     json_object_set_new(o, "unit", json_string("GB/s"));
     json_object_set_new(o, "kernel", json_string("a = a + s b"));
+    json_object_set_new(o, "registers", json_string(loops_next(NULL)->registers));
     size_t room = room_bytes(), whole = array_bytes(o, room) / LINE_BYTES, part = whole / n;
     size_t least = (room / n < least_bytes ? room / n : least_bytes) / LINE_BYTES;
     part = part < least ? least : part;
-    struct update one = {.n = whole}, *parts = calloc(n, sizeof *parts);
+    struct arrays one = {.n = whole}, *parts = calloc(n, sizeof *parts);
     for (size_t i = 0; parts && i < n; i++)
         parts[i].n = part;
-    const double bytes = 3 * LINE_BYTES; /* of a line: a is read and written, b is read */
-    const struct work works[] = {{update_prepare, update_run, update_release, bytes * (double)whole},
-                                 {update_prepare, update_run, update_release, bytes * (double)part}};
-    put_rates(o, cpus, works, (void *[]){&one, parts}, sizeof *parts);
+    const struct work work = {arrays_prepare, arrays_run, arrays_release};
+    put_rates(o, cpus, &work, (void *[]){&one, parts}, sizeof *parts);
     free(parts);
     return o;
 }

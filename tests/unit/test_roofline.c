@@ -99,7 +99,7 @@ static void test_roofline(void **state)
     assert_true(f.has && is_about(f.peak_gflop_per_s, 200) && is_about(f.peak_gb_per_s, 100));
     assert_true(is_about(f.mfu_ratio, 0.025));
     assert_int_equal(f.peaks, PEAKS_STATED);
-    labels[0].value = "0.01"; /* more bytes move than that, so the stated limit is wrong; there is no calibration */
+    labels[0].value = "6.4"; /* 1.25 times the stated limit: nothing allows for that, since it is no measurement */
     r = calibrated(1600, 500);
     r->program.backend = "cuda";
     r->labels = labels;
@@ -110,7 +110,7 @@ static void test_roofline(void **state)
     const struct class_result *memory = &rep.runs[0].classes[CLASS_MEMORY];
     assert_int_equal(memory->verdict, VERDICT_NA);
     assert_int_equal(memory->why.code, REASON_STATED_PEAKS_DISAGREE);
-    assert_true(is_about(memory->why.slot[0].real, 16) && is_about(memory->why.slot[2].real, 800));
+    assert_true(is_about(memory->why.slot[0].real, 16) && is_about(memory->why.slot[2].real, 1.25));
     assert_non_null(found_of(memory, PHRASE_JUDGE_PEAKS));
     report_free(&rep);
     run_free(r);
@@ -153,8 +153,8 @@ static int is_rate(const struct slot *slots, double rate, double share)
     return slots && is_about(slots[0].real, rate) && (share < 0 || is_about(slots[1].real, share));
 }
 
-/* A rate slightly above the peak is a measurement error. Further above, the counts or the peak are wrong, and no share
- * is given. */
+/* A rate slightly above the peak is a measurement error, and some mixes of reads and writes move more than the
+ * calibration's. Further above, the counts or the peak are wrong, and no share is given. */
 static void test_beyond_the_peak(void **state)
 {
     (void)state;
@@ -177,16 +177,16 @@ static void test_beyond_the_peak(void **state)
     assert_int_equal(f.mfu_why.code, REASON_CALIBRATION_DISAGREES);
     assert_int_equal(f.bound, BOUND_UNKNOWN);
 
-    c = memory_of(4100, 500, &f); /* of memory: the operations are not in doubt */
-    assert_true(is_about(c.why.slot[0].real, 41) && is_about(c.why.slot[2].real, 2.05));
+    c = memory_of(2600, 500, &f); /* of memory: the operations are not in doubt */
+    assert_true(is_about(c.why.slot[0].real, 26) && is_about(c.why.slot[2].real, 1.3));
     assert_string_equal(c.why.slot[1].name, "GB/s");
     assert_int_equal(c.verdict, VERDICT_NA);
     assert_int_equal(f.of_attainable_why.code, REASON_CALIBRATION_DISAGREES);
     assert_int_equal(f.mfu_why.code, REASON_NONE);
     assert_int_equal(f.bound, BOUND_UNKNOWN);
 
-    c = memory_of(2400, 500, &f); /* the last-level cache served a part */
-    assert_true(is_rate(found_of(&c, PHRASE_FOUND_TRAFFIC_OF_CACHES), 24, -1));
+    c = memory_of(2400, 500, &f); /* a mix of reads and writes that moves more than the calibration's */
+    assert_true(is_rate(found_of(&c, PHRASE_FOUND_TRAFFIC_ABOVE), 24, -1));
     assert_int_equal(c.verdict, VERDICT_LIMITS);
     assert_int_equal(f.bound, BOUND_MEMORY);
 
@@ -538,6 +538,7 @@ static void test_memory_by_controllers(void **state)
         enum phrase_id found;
     } cases[] = {
         {9, 0, VERDICT_LIMITS, PHRASE_FOUND_CONTROLLERS},
+        {11, 0, VERDICT_LIMITS, PHRASE_FOUND_CONTROLLERS}, /* 1.1 times the calibration's: another mix of accesses */
         {4, 0, VERDICT_WATCH, PHRASE_FOUND_CONTROLLERS},
         {1, 0, VERDICT_FINE, PHRASE_FOUND_CONTROLLERS},
         {9, 1, VERDICT_LIMITS, PHRASE_FOUND_MISSES}, /* the traffic may be theirs: 7.7 of the half of 20 by misses */

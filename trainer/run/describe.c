@@ -40,28 +40,38 @@ static double flop_per_step(const struct train *t)
     return n.dense_flop + n.sparse_flop + n.update_flop + n.projection_flop;
 }
 
-/* Bytes of one step, on all ranks together, that pass between caches and memory when nothing that is used once per pass
+/* Weights of the encoders' states. Input of one time step leaves them unused, because no state is before it. */
+static double idle_weights(const struct train *t)
+{
+    const struct dcrnn_config *m = &t->model;
+    int n_gates = 3, n_terms = 1 + t->supports.n * m->k_hops;
+    return m->n_in > 1 ? 0 : (double)n_gates * n_terms * m->n_units * m->n_units * m->n_layers;
+}
+
+/* Bytes of one step, on all ranks together, that pass between caches and memory, if nothing that is used once per pass
  * stays in a cache: with P parameters, R = windows x sensors rows, 4 bytes each
- *     parameters  for every micro-batch of every rank: weights read, both packed copies of them filled and read, sums
- *                 of the gradient cleared, added to and read, gradients added to: 13 P (on a device, without copies
- *                 and sums: weights read twice, gradients added to: 4 P); once a step and rank: scaling 2 P, norm P,
- *                 Adam reads 4 P and writes 3 P
- *     states      r, u, c, h of every layer and time step, filled and read back: 3 * 4 * units * layers * (T + H) * R
- *                 (2 instead of 3 on a device)
+ *     parameters  for every micro-batch of every rank: weights read, both packed copies of them filled and read: 7 P;
+ *                 for every thread sums of the gradient cleared, added to and read, gradients added to: 7 P. On a
+ *                 device, without copies and sums: weights read twice, gradients added to: 4 P. Unused weights are
+ * neither read nor added to: 2 P less of them, and 2 P for every thread (on a device 4 P). Once a step and rank:
+ * gradient cleared 2 P (on a device 1 P), scaling 2 P, norm P, Adam reads 4 P and writes 3 P states      r, u, c, h of
+ * every layer and time step, filled and read back: 3 * 4 * units * layers * (T + H) * R (2 instead of 3 on a device)
  *     batch       inputs read in both directions, targets once: (2 * 2 T + 2 H) * R
- * To fill a line, a processor reads it before it writes it. Measured on an Intel Xeon with AVX-512: a copy moves
- * 13.5 GB/s of its own bytes, and 20.8 GB/s with stores that bypass the caches and need no read. A device does not read
- * the lines that it fills. Data that a cell uses again while its tile is in the cache (diffusion terms, the graph) are
- * not included. If parameters or states fit into a cache, less passes. */
+ * Most processors read a line before they fill it, devices do not. Measured on an Intel Xeon with AVX-512, in bytes
+ * that the program wrote: memset 9.2 GB/s, plain stores 8.6 GB/s, stores that bypass the caches 22 GB/s. So clearing
+ * counts as filling. Data that a cell uses again while its tile is in the cache (diffusion terms, the graph) are not
+ * included. If parameters or states fit into the caches, fewer bytes pass. */
 static double traffic_bytes_per_step(const struct train *t)
 {
     const struct dcrnn_config *m = &t->model;
+    int is_device = t->be->whole_step != NULL;
     double params = (double)t->be->n_params, rows = (double)t->global_batch * m->n_sensors;
-    double passes = t->be->whole_step ? 4 : 13, fills = t->be->whole_step ? 2 : 3;
-    double parameters = (passes * t->o->accumulate + 10) * params * t->c->n_ranks;
+    double passes = is_device ? 4 : 7 + 7.0 * m->n_threads, idle = is_device ? 4 : 2 + 2.0 * m->n_threads;
+    double once = is_device ? 11 : 12, fills = is_device ? 2 : 3;
+    double parameters = (passes * params - idle * idle_weights(t)) * t->o->accumulate + once * params;
     double states = fills * 4 * m->n_units * m->n_layers * (m->n_in + m->n_out) * rows;
     double batch = (2.0 * DATASET_FEATURES * m->n_in + 2.0 * m->n_out) * rows;
-    return (parameters + states + batch) * sizeof(float);
+    return (parameters * t->c->n_ranks + states + batch) * sizeof(float);
 }
 
 static void put_model(struct dcr_buf *b, const struct train *t)
