@@ -238,10 +238,10 @@ keep_list() {
         rm -f "$results/.last-series.partial"
         [ -n "$(find "$results" -maxdepth 1 -name ".spool-*-$series*")" ] || # could not pack, and has printed the place
                                                                              # of the spool
-            warn "nothing was left of this series.$([ ! -s "$results/last-series" ] || echo " \`make site\` still shows the series before.")"
+            warn "this series left no archive.$([ ! -s "$results/last-series" ] || echo " \`make site\` still shows the earlier series.")"
     elif [ -n "$interrupted" ] && [ -s "$results/last-series" ]; then
         rm -f "$results/.last-series.partial"
-        warn "\`make site\` still shows the series before. For what this one left: \`$bin/dcreport '$results'/*-$series*.tar -o site\`."
+        warn "\`make site\` still shows the earlier series. To see this one: \`$bin/dcreport '$results'/*-$series*.tar -o site\`."
     elif [ -s "$results/.last-series.partial" ]; then
         mv "$results/.last-series.partial" "$results/last-series"
     else

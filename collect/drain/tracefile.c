@@ -302,7 +302,8 @@ int tracefile_flush(struct tracefile *t, uint32_t *n_written, struct dcr_err *er
     if (rc == 0)
         rc = write_definitions(t, err);
     if (rc == 0 && n && !t->is_copying && !t->pieces.bounds.n_pieces && t->n_positions + n > t->max_positions)
-        rc = dcr_err_set(err, DCR_FATAL, DCR_STOP_NOTE "the trace reached its limit on disk (--max-disk-mb)");
+        rc = dcr_err_set(err, DCR_FATAL,
+                         DCR_STOP_NOTE "the trace reached its limit on disk, which --max-disk-mb raises");
     size_t n_bytes = 0;
     if (rc == 0 && n)
         rc = write_at(t, t->batch, (size_t)n * B, t->n_positions, &n_bytes, err);

@@ -67,7 +67,7 @@ wait $series || status=$?
 check "told to end: status 130" test $status -eq 130
 stopped=$(sed -n 's/.* is in \(.*\), marked incomplete\.$/\1/p' "$TMP/said")
 check "broken off: the list of the last series is still the good one" test "$(cat "$RESULTS/last-series")" = "$(printf '%s\n' "${archives[@]}")"
-check "and it says how to look at what there is" grep -q "make site. still shows the series before[.] .*dcreport '$RESULTS'/" "$TMP/said"
+check "and it says how to look at what there is" grep -q "make site. still shows the earlier series[.] .*dcreport '$RESULTS'/" "$TMP/said"
 check "packed after the ranks had ended" manifest "$stopped" '.incomplete_because | all(test("no end record") | not)'
 check "each rank was told, and ended with a step" manifest "$stopped" '[.incomplete_because[] | select(test("^rank [01] was told to end .SIGTERM."))] | length == 2'
 check "both ranks' steps are in it" sh -c 'tar tf "$0" | grep -c steps.csv | grep -qx 2' "$stopped"
@@ -87,7 +87,7 @@ kill -TERM $early
 status=0
 wait $early || status=$?
 check "told to end while measuring: status 130" test $status -eq 130
-check "then nothing was left, and it names no archives" sh -c 'grep -q "nothing was left of this series[.] .make site. still shows" "$0" && ! grep -q dcreport "$0"' "$TMP/early-said"
+check "then nothing was left, and it names no archives" sh -c 'grep -q "this series left no archive[.] .make site. still shows" "$0" && ! grep -q dcreport "$0"' "$TMP/early-said"
 check "nothing is left indeed" test "$(ls -A "$TMP/early")" = last-series
 
 status=0

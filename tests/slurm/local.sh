@@ -158,7 +158,7 @@ for fault in cut changed quota busy; do
     case $fault in
     cut | changed) check "$fault: the cause" said "the copy in '$results/.spool-$name' is not what was recorded" ;;
     quota) check "$fault: the cause" said "Disk quota exceeded" ;;
-    busy) check "$fault: the cause" said "something still writes there" ;;
+    busy) check "$fault: the cause" said "a process still writes into the recording" ;;
     esac
     [ $fault != cut ] || check_status 2 "$fault: a job that still runs is not gathered" batch RUNNING=yes SLURM_JOB_ID=other gather "$results/$name"
     CP='' later $fault

@@ -445,7 +445,7 @@ static void test_late_rank_sleeps(void **state)
         const struct run_result *q = &rep.runs[0];
         assert_int_equal(q->late_used_ratio > 0, is_asleep);
         assert_int_equal(action_for(&rep, q, CLASS_IMBALANCE).id == ADVICE_LATE_WAITS, is_asleep);
-        assert_int_equal(strstr(q->support, "100 % of the waiting comes from compute on the last rank, which was on a "
+        assert_int_equal(strstr(q->support, "100 % of the waiting comes from compute on the late rank, which was on a "
                                             "core for at most 3.2 %.") != NULL,
                          is_asleep);
         assert_int_equal(strstr(q->support, "longer compute") != NULL, !is_asleep);
