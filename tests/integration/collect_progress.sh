@@ -48,5 +48,6 @@ check "anonymise" shown anonymise "dccollect: replacing names"
 check "run: its archive is checked" shown run "dccollect: checking the archive"
 check "... and nothing is shown before the program has ended" sh -c 'sed "/^ended/q" run.screen >before && tail -n 1 before | grep -qa "^ended" && ! grep -qa "\[K" before'
 check "calibrate" shown calibrate "dccollect calibrate: [1-4] of 4 rates measured"
+check "no colours, so NO_COLOR has nothing to switch off" sh -c '! grep -qaP "\x1b\[[0-9;]*m" ./*.screen'
 check "without a terminal: nothing" test "$(cat piped)" = "ranks.tar: ok, 9 members, 2 traces read to the end"
 finish

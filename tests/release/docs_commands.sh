@@ -15,7 +15,7 @@ mapfile -t pages < <(grep -lx '```sh' README.md docs/*.md docs/tutorials/*.md)
 PLAN='
 README.md|make report|by tests/fresh/fresh.sh: make report
 README.md|build/bin/dccollect run -o run.tar|run
-README.md|build/bin/dccollect run -o run2.tar|not run: torchrun is not in the package list. docs/tutorials/pytorch.md is run instead
+README.md|build/bin/dccollect run -o run2.tar|run
 README.md|build/bin/dcreport trace.json.gz|run
 README.md|slurm/submit --nodes|by tests/slurm/series.sh: slurm/submit
 README.md|make                        #|by tests/release/install.sh: install "${there[@]}"
@@ -27,7 +27,7 @@ docs/bundle.md|tar xf|by tests/release/bundle.sh: bin/mpirun
 docs/bundle.md|./run-on-device|by tests/release/bundle.sh: --only "machine selftest gpu-tests bench yardstick train report"
 docs/ci.md|build/bin/dccollect run|run
 docs/ci.md|cp new.tar|run
-docs/ci.md|python3 -m http.server|not run: it serves until it is stopped
+docs/ci.md|python3 -m http.server|by tests/release/docs_commands.sh: serves()
 docs/cluster.md|make|by tests/slurm/series.sh: slurm/submit
 docs/cluster.md|sbatch|by tests/slurm/local.sh: slurm/profile.sbatch
 docs/cluster.md|tests/slurm/cluster|by tests/slurm/choices.sh: tests/slurm/cluster
@@ -198,6 +198,7 @@ place() { # PAGE: its folder
         printf '#!/bin/sh\n[ "$1" = args ]\n' >"$to/program" && chmod +x "$to/program"
         cp "$recorded/data-on.tar.zst" "$to/old.tar" && cp "$recorded/data-off.tar.zst" "$to/new.tar"
         cp "$here/tests/data/foreign/torch-cpu/rank0.json.gz" "$to/trace.json.gz"
+        cp "$TMP/blocks/pytorch.python" "$to/train.py"
         for rank in 0 1; do gzip -dc "$here/tests/data/foreign/torch-cpu/rank$rank.json.gz" >"$to/rank$rank.json"; done
         python3 - "$to" <<'PY'
 import sqlite3, sys
@@ -221,8 +222,9 @@ PY
         ;;
     esac
 }
-lacks() { # PAGE: prints a package that it needs and this machine lacks
+lacks() { # PAGE BLOCK: prints a package that it needs and this machine lacks
     case $1 in
+    README) [ -n "$torch" ] || ! grep -q torchrun "$2" || echo "PyTorch with gloo (python3-torch)" ;;
     pytorch) [ -n "$torch" ] || echo "PyTorch with gloo (python3-torch)" ;;
     data) [ -n "$numpy" ] || echo "NumPy (python3-numpy)" ;;
     mpi) [ -e /usr/share/doc/hpcc/examples/_hpccinf.txt ] && command -v hpcc >/dev/null || echo "Debian's hpcc" ;;
@@ -236,6 +238,8 @@ run_block() { # PAGE BLOCK
 n_run=0
 mkdir "$TMP/python"
 [ -z "$torch$numpy" ] || ln -s "${torch:-$numpy}" "$TMP/python/python3"
+# PyTorch may be installed without this program. The options are those that README.md names for Debian 12.
+printf '#!/bin/sh\nexec python3 -m torch.distributed.run -r 0:1,1:1 -t 0:1,1:1 "$@"\n' >"$TMP/python/torchrun" && chmod +x "$TMP/python/torchrun"
 for block in "$TMP"/blocks/*-[0-9][0-9]; do
     page=${block##*/} page=${page%-*}
     path=$(printf '%s\n' "${pages[@]}" | grep "\(^\|/\)$page\.md$")
@@ -247,7 +251,7 @@ for block in "$TMP"/blocks/*-[0-9][0-9]; do
     *) continue ;;
     esac
     [ -d "$TMP/$page" ] || place "$page"
-    missing=$(lacks "$page")
+    missing=$(lacks "$page" "$block")
     if [ -n "$missing" ]; then skip "$path: $first" "no $missing"; else check "$path: $first" run_block "$page" "$block"; fi
 done
 echo "# $n_run of $(find "$TMP/blocks" -name '*-[0-9][0-9]' | wc -l) blocks are run here"
@@ -263,6 +267,19 @@ sed -i "s/step_time<1s/step_time<1us/; s/dcrnn-train .*/dcrnn-train --steps 12 -
 check_status 1 "... a rule that fails gives status 1" plays
 check "... and is named in both" sh -c 'grep -q "failures=\"1\"" dcreport.xml && grep -q "^| [*][*]fails[*][*] | step" dcreport.md'
 check "... with a report all the same" test -s site/index.html -a -s new.tar
+serves() { # its block, at a free port, until a page has been read
+    (
+        port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])')
+        sed "s/ 8000$/ $port/" "$TMP/blocks/ci-03" >serve.sh && grep -q " $port$" serve.sh || exit
+        timeout 60 bash serve.sh 2>/dev/null &
+        for _ in $(seq 50); do
+            python3 -c "from urllib.request import urlopen as u; u('http://localhost:$port/index.html')" 2>/dev/null && is_read=1 && break
+            sleep 0.2
+        done
+        kill $! && [ -n "$is_read" ]
+    )
+}
+check "docs/ci.md: a site behind a web server" serves
 cd "$here" || exit
 hosted() { # the files that the hosted systems name
     sed -n '/^```yaml/,/^```$/p' docs/ci.md | grep -oE '\b(performance\.sh|dcreport\.(md|xml)|new\.tar|site/)' | sort -u |
