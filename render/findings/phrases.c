@@ -18,7 +18,7 @@ static const struct run_result *last_run_of(const struct report *rep, const stru
     if (c->run >= 0 || c->series < 0)
         return c->run >= 0 ? &rep->runs[c->run] : NULL;
     const struct series *s = &rep->series[c->series];
-    return &rep->runs[s->points[s->n_points - 1].runs[0]];
+    return run_of_point(rep, &s->points[s->n_points - 1]);
 }
 
 const char *claim_class_name(const struct report *rep, const struct claim *c)

@@ -22,11 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
-{
-    return &rep->runs[p->runs[0]];
-}
-
 static double part_share(const struct series_point *p, int64_t ns)
 {
     return p->step.mean_ns > 0 ? (double)ns / (double)p->step.mean_ns : 0;
@@ -197,7 +192,7 @@ static const char *work_said(struct report *rep, const struct run_result *r, con
 static struct phrase communication_headline(struct report *rep, const struct series_point *last, const struct cause *c)
 {
     const struct series_point *before = last - 1;
-    const struct run_result *r = run_of(rep, last);
+    const struct run_result *r = run_of_point(rep, last);
     double now = part_share(last, cause_ns(c, last)), then = part_share(before, cause_ns(c, before));
     if (c->part == PART_WAIT && c->cls == CLASS_IMBALANCE && r->alone.has)
         return PHRASE(SCALING_SERIAL, slot_count(r->alone.rank),
@@ -219,7 +214,7 @@ static struct phrase communication_headline(struct report *rep, const struct ser
 static struct phrase part_headline(struct report *rep, const struct series_point *last, const struct cause *c)
 {
     int64_t now = last->part_ns[c->part];
-    const char *what = work_said(rep, run_of(rep, last), c);
+    const char *what = work_said(rep, run_of_point(rep, last), c);
     return PHRASE(SCALING_PART, slot_name(what), slot_time(now), slot_nodes(rep, last), slot_time(now - c->lost_ns));
 }
 
@@ -272,7 +267,7 @@ static void add_phase_lost(const struct report *rep, struct series *s, const str
         return;
     int64_t lost = phase->lost_ns[l - s->losses];
     int is_beside = strcmp(phase->name, "backward") == 0 &&
-                    run_of(rep, &s->points[l->to])->run->program.allreduce_is_overlapped == 1;
+                    run_of_point(rep, &s->points[l->to])->run->program.allreduce_is_overlapped == 1;
     said_add(&s->said, is_beside                 ? PHRASE(COMPUTE_LOST_BESIDE, slot_time(lost))
                        : lost > l->part_ns[part] ? PHRASE(COMPUTE_LOST_MORE, slot_name(phase->name), slot_time(lost))
                                                  : PHRASE(COMPUTE_LOST_IN, slot_name(phase->name), slot_time(lost)));
@@ -284,10 +279,11 @@ static void add_compute_beside(const struct report *rep, struct series *s, const
     const struct series_point *last = &s->points[l->to];
     int64_t lost = l->part_ns[PART_COMPUTE];
     if (10 * lost <= last->part_ns[PART_COMPUTE]) {
-        said_add(&s->said, last->compute_speedup <= 0 ? PHRASE(NONE)
-                           : run_is_on_one_host(run_of(rep, last)->run) || small_messages(run_of(rep, last)).call
-                               ? PHRASE(COMPUTE_SCALES_ON_HOST, slot_factor(last->compute_speedup))
-                               : PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)));
+        said_add(&s->said,
+                 last->compute_speedup <= 0 ? PHRASE(NONE)
+                 : run_is_on_one_host(run_of_point(rep, last)->run) || small_messages(run_of_point(rep, last)).call
+                     ? PHRASE(COMPUTE_SCALES_ON_HOST, slot_factor(last->compute_speedup))
+                     : PHRASE(COMPUTE_SCALES, slot_factor(last->compute_speedup)));
         return;
     }
     said_add(&s->said, PHRASE(COMPUTE_LOST_TOO, slot_time(lost)));
@@ -326,7 +322,7 @@ static struct phrase communication_beside(const struct report *rep, const struct
 /* Each run may be limited, although the training scales. */
 static void add_limit_of_run(struct report *rep, struct series *s, const struct series_point *last)
 {
-    const struct run_result *r = run_of(rep, last);
+    const struct run_result *r = run_of_point(rep, last);
     enum cause_class cls = r->n_claims ? rep->claims[r->claims[0]].cls : CLASS_COMPUTE;
     if (cls == CLASS_COMPUTE || cls == CLASS_COMMUNICATION || cls == CLASS_SHARED || !r->said.headline.id)
         return;
@@ -348,7 +344,7 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
                     const struct run_result *shared)
 {
     const struct series_point *last = &s->points[l->to];
-    const struct claim *late = c->part == PART_WAIT ? claim_of_run(rep, run_of(rep, last), c->cls) : NULL;
+    const struct claim *late = c->part == PART_WAIT ? claim_of_run(rep, run_of_point(rep, last), c->cls) : NULL;
     if (shared) {
         add_why_shared(rep, s, shared, l);
     } else if (late) {
@@ -362,17 +358,17 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         if (is_point_part_known(rep, last, PART_WAIT))
             said_add(&s->said,
                      PHRASE(COMM_SPLIT, slot_time(last->part_ns[PART_TRANSFER]), slot_time(last->part_ns[PART_WAIT])));
-        if (is_in_turn(rep, run_of(rep, last))) {
-            said_add(&s->said, phrase_of_turns(run_of(rep, last)));
+        if (is_in_turn(rep, run_of_point(rep, last))) {
+            said_add(&s->said, phrase_of_turns(run_of_point(rep, last)));
             return;
         }
-        said_add(&s->said, phrase_of_small_messages(run_of(rep, last)));
+        said_add(&s->said, phrase_of_small_messages(run_of_point(rep, last)));
         add_compute_beside(rep, s, l);
         return;
     } else if (c->part != PART_COMPUTE) {
         said_add(&s->said, PHRASE(STEP_LONGER, slot_time(l->loss_ns), slot_time(l->ideal_ns)));
     }
-    const struct phrase said = phrase_of_communication(run_of(rep, last), last->part_ns, last->step.mean_ns);
+    const struct phrase said = phrase_of_communication(run_of_point(rep, last), last->part_ns, last->step.mean_ns);
     if (s->said.headline.id == PHRASE_SCALING_GOOD)
         said_add(&s->said, communication_beside(rep, last, said));
     else
@@ -385,7 +381,7 @@ static enum confidence series_confidence(struct report *rep, const struct series
     enum confidence worst = CONFIDENCE_HIGH;
     *because = "";
     for (int i = 0; i <= s->told; i++) {
-        const struct run_result *r = run_of(rep, &s->points[i]);
+        const struct run_result *r = run_of_point(rep, &s->points[i]);
         const char *why;
         enum confidence c = confidence_of(rep, r, (struct interval){0}, -1, &why);
         if (c < CONFIDENCE_HIGH && c <= worst) { /* of equal ones the largest node count, where it matters most */
@@ -437,7 +433,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
 {
     struct series *s = &rep->series[index];
     const struct series_point *last = &s->points[l->to];
-    const struct run_result *r = run_of(rep, last);
+    const struct run_result *r = run_of_point(rep, last);
     struct claim *c = claim_add(rep);
     c->series = index;
     const struct run_result *shared = series_shared_run(rep, last);
@@ -506,7 +502,7 @@ static struct phrase lost_of_runs(const struct series *s)
 static void find_of_runs(struct report *rep, struct series *s)
 {
     const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1];
-    const struct run_result *shared = series_shared_run(rep, last), *r = run_of(rep, last);
+    const struct run_result *shared = series_shared_run(rep, last), *r = run_of_point(rep, last);
     int is_good = good_until(rep, s) == last, has_cause = !is_good && r->n_claims;
     s->said.headline =
         is_good ? PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency))
@@ -531,7 +527,7 @@ static void find_without_losses(struct report *rep, struct series *s)
 {
     const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1], *stop = stops_after(s);
     const struct run_result *shared = series_shared_run(rep, last);
-    const struct run_result *r = run_of(rep, last);
+    const struct run_result *r = run_of_point(rep, last);
     /* Without steps there is no speed-up, but the run may say more, even if it is only how it failed. */
     int has_cause = !r->has_steps && (r->n_claims || is_failed(r));
     if (s->is_of_runs) {
@@ -616,7 +612,7 @@ static void find_series(struct report *rep, int index)
     s->told = l->to;
     const struct series_point *at = &s->points[l->to];
     const struct run_result *shared = series_shared_run(rep, at);
-    struct cause c = largest_cause(run_of(rep, at), l);
+    struct cause c = largest_cause(run_of_point(rep, at), l);
     if (is_good) {
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
@@ -632,7 +628,7 @@ static void find_series(struct report *rep, int index)
         if (at != last)
             add_cores_too(rep, s);
         s->limit_claim = add_series_claim(rep, index, &c, l);
-        const struct run_result *r = run_of(rep, at);
+        const struct run_result *r = run_of_point(rep, at);
         if (claim_that_saves_more(rep, r, &rep->claims[s->limit_claim]) >= 0)
             said_add(&s->said, PHRASE(RUN_LIMITED_ON, slot_nodes(rep, at),
                                       slot_name(say_phrase(&rep->arena, &r->said.headline))));

@@ -131,7 +131,7 @@ static void say_ahead(struct report *rep, struct series *s)
  * links. */
 static int is_network_missed(const struct report *rep, const struct series *s)
 {
-    const struct run_result *r = &rep->runs[s->points[s->n_points - 1].runs[0]];
+    const struct run_result *r = run_of_point(rep, &s->points[s->n_points - 1]);
     const enum exchange most = exchange_of(r).kind;
     return s->all_reduce.why.code == REASON_REDUCE_NOT_CALIBRATED &&
            r->classes[CLASS_COMMUNICATION].verdict == VERDICT_LIMITS &&

@@ -21,11 +21,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
-{
-    return &rep->runs[p->runs[0]];
-}
-
 /* Two texts, separated by a space if both have words. */
 static const char *joined(struct report *rep, const char *a, const char *b)
 {
@@ -45,7 +40,7 @@ static const struct series *main_series(const struct report *rep)
 /* The run that the answer is about. */
 static const struct run_result *told_run(const struct report *rep, const struct series *s)
 {
-    return s ? run_of(rep, &s->points[s->told]) : &rep->runs[rep->n_runs - 1];
+    return s ? run_of_point(rep, &s->points[s->told]) : &rep->runs[rep->n_runs - 1];
 }
 
 /* Index of the claim that comes first, -1 when there is none. */

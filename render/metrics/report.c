@@ -30,6 +30,11 @@ const char *sure_label(enum sure_item i, int is_comparison)
     return labels[i][is_comparison];
 }
 
+const struct run_result *run_of_point(const struct report *rep, const struct series_point *p)
+{
+    return &rep->runs[p->runs[0]];
+}
+
 const char *report_text(struct report *rep, const char *fmt, ...)
 {
     va_list ap;

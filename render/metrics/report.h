@@ -486,6 +486,8 @@ struct report {
     int n_documents;
 };
 
+/** run_of_point - the first repetition of a point. lives as long as the report */
+const struct run_result *run_of_point(const struct report *rep, const struct series_point *p);
 /** report_text - printf into the report's arena. gives; lives as long as the report */
 const char *report_text(struct report *rep, const char *fmt, ...) DCR_PRINTF(2, 3);
 /** report_add_note - up to NOTE_PHRASES sentences about a run, whose label is put before them, or about all:

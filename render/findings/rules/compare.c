@@ -214,7 +214,7 @@ static const struct run_result *run_of(const struct report *before, const struct
     if (c->run >= 0)
         return &before->runs[c->run];
     const struct series *s = c->series >= 0 ? &before->series[c->series] : NULL;
-    return s ? &before->runs[s->points[s->told].runs[0]] : NULL;
+    return s ? run_of_point(before, &s->points[s->told]) : NULL;
 }
 
 /* The cause that the report before names first, if it is about a run of this side and has a forecast; else N_CLASSES.

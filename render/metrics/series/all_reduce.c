@@ -26,11 +26,6 @@ static double bandwidth_shape(int n_ranks)
     return 2.0 * (n_ranks - 1) / n_ranks;
 }
 
-static const struct run_result *run_of(const struct report *rep, const struct series_point *p)
-{
-    return &rep->runs[p->runs[0]];
-}
-
 /* ---- the fit ----------------------------------------------------------------------------------------- */
 
 struct network_fit {
@@ -147,7 +142,7 @@ static double collectives_a_step(const struct run_result *r)
 
 static struct message message_of(const struct report *rep, const struct series_point *p)
 {
-    const struct run_result *r = run_of(rep, p);
+    const struct run_result *r = run_of_point(rep, p);
     double calls = calls_a_step(r), n = calls >= 1 ? calls : collectives_a_step(r);
     struct message m = {.bytes = r->bytes_per_step, .count = n >= 1 ? n : 1, .is_counted = n >= 1};
     if (m.bytes <= 0 && r->run->program.allreduce_bytes_per_step > 0)
@@ -288,7 +283,7 @@ void all_reduce(struct report *rep, struct series *s, int is_shared)
     struct all_reduce *a = &s->all_reduce;
     *a = (struct all_reduce){.of = ""};
     const struct series_point *last = &s->points[s->n_points - 1];
-    const struct run *r = run_of(rep, last)->run;
+    const struct run *r = run_of_point(rep, last)->run;
     enum network net = network_of(rep, last);
     struct message m = message_of(rep, last);
     struct curves c[2] = {network_calibrated(rep, s, net), network_nccl_tested(rep, net)};

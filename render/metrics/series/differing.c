@@ -349,7 +349,7 @@ unsigned unlike(const struct thresholds *t, const struct run *a, const struct ru
 
 unsigned unlike_in_series(const struct report *rep, const struct series *s)
 {
-    const struct run *first = rep->runs[s->points[0].runs[0]].run;
+    const struct run *first = run_of_point(rep, &s->points[0])->run;
     unsigned which = 0;
     for (int i = 0; i < s->n_points; i++)
         for (int k = 0; k < s->points[i].n_runs; k++)

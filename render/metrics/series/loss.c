@@ -60,7 +60,7 @@ void losses(struct report *rep, struct series *s)
     }
     for (int i = 0; i < s->n_points; i++)
         if (s->points[i].step.n == 0) {
-            const struct run_result *r = &rep->runs[s->points[i].runs[0]];
+            const struct run_result *r = run_of_point(rep, &s->points[i]);
             s->losses_why = r->run->summary.n_steps
                                 ? REASON(FILES_WITHOUT_PHASES)
                                 : REASON(PHASES_NOT_AT_ALL_POINTS, slot_name(counted_word(rep->unit)));

@@ -59,13 +59,13 @@ const char *model_words(struct report *rep, const char *mine, const char *const 
  * run. */
 static const char *series_words(struct report *rep, int index)
 {
-    const struct run_result *r = &rep->runs[rep->series[index].points[0].runs[0]];
+    const struct run_result *r = run_of_point(rep, &rep->series[index].points[0]);
     const char **others = dcr_arena_alloc(&rep->arena, (size_t)rep->n_series * sizeof *others), *words;
     int n = 0;
     for (int i = 0; i < rep->n_series; i++) {
         if (strcmp(rep->series[i].label, rep->series[index].label) != 0)
             continue;
-        others[n++] = rep->runs[rep->series[i].points[0].runs[0]].run->program.model;
+        others[n++] = run_of_point(rep, &rep->series[i].points[0])->run->program.model;
     }
     if (n < 2)
         return "";

@@ -326,7 +326,7 @@ static void fill_speedups(struct series *s)
 static struct reason why_no_run_times(const struct report *rep, const struct series *s)
 {
     const struct reason none = REASON(SPEEDUP_WITHOUT_RATES, slot_name(counted_word(rep->unit)));
-    const struct run *first = rep->runs[s->points[0].runs[0]].run;
+    const struct run *first = run_of_point(rep, &s->points[0])->run;
     if ((s->kind != SCALING_STRONG && s->kind != SCALING_UNKNOWN) || first->n_command == 0)
         return none;
     for (int i = 0; i < s->n_points; i++) {
@@ -372,8 +372,8 @@ static void say_no_speedup(const struct report *rep, struct series *s)
 
 static void find_kind(const struct report *rep, struct series *s)
 {
-    const struct run_program *p = &rep->runs[s->points[0].runs[0]].run->program;
-    const struct run_program *q = &rep->runs[s->points[s->n_points - 1].runs[0]].run->program;
+    const struct run_program *p = &run_of_point(rep, &s->points[0])->run->program;
+    const struct run_program *q = &run_of_point(rep, &s->points[s->n_points - 1])->run->program;
     const struct slot unit = slot_name(counted_word(rep->unit));
     const struct phrase why[] = {[SCALING_NONE] = PHRASE(KIND_ONE_COUNT),
                                  [SCALING_STRONG] = PHRASE(KIND_STRONG, slot_count(p->global_batch), unit),
