@@ -57,9 +57,9 @@ LOOPS(sse2, 16, __attribute__((target("sse2"))))
 LOOPS(plain, 16, )
 #endif
 
-#define ROW(name, registers, floats)                                                 \
-    {                                                                                \
-        name, multiply_add_##registers, 2.0 * floats *CHAINS, add_scaled_##registers \
+#define ROW(name, registers, floats)                                                             \
+    {                                                                                            \
+        4 * floats, name, multiply_add_##registers, 2.0 * floats *CHAINS, add_scaled_##registers \
     }
 
 /* The widest first. */

@@ -10,7 +10,8 @@ enum { LINE_BYTES = 64 };
 
 /* Arrays are of doubles, a whole number of lines, and begin at one. */
 struct loops {
-    const char *registers;                                      /* "AVX-512" */
+    int register_bytes;
+    const char *name;                                           /* "AVX-512" */
     float (*multiply_add)(int64_t rounds, float by, float add); /* single precision, in registers. The result must be
                                                                  * used, else the compiler drops the loop */
     double flop_per_round;                                      /* a multiply-add is two operations */

@@ -250,7 +250,7 @@ json_t *machine_fma(const cpu_set_t *cpus)
     json_t *o = json_object();
     json_object_set_new(o, "unit", json_string("GFLOP/s"));
     json_object_set_new(o, "precision", json_string("float32"));
-    json_object_set_new(o, "kernel", json_string(a.loops->registers));
+    json_object_set_new(o, "kernel", json_string(a.loops->name));
     put_rates(o, cpus, &work, (void *[]){&a, &a}, 0);
     return o;
 }
@@ -345,7 +345,7 @@ json_t *machine_memory(const cpu_set_t *cpus)
     json_t *o = json_object();
     json_object_set_new(o, "unit", json_string("GB/s"));
     json_object_set_new(o, "kernel", json_string("a = a + s b"));
-    json_object_set_new(o, "registers", json_string(loops_next(NULL)->registers));
+    json_object_set_new(o, "register_bytes", json_integer(loops_next(NULL)->register_bytes));
     size_t room = room_bytes(), whole = array_bytes(o, room) / LINE_BYTES, part = whole / n;
     size_t least = (room / n < least_bytes ? room / n : least_bytes) / LINE_BYTES;
     part = part < least ? least : part;

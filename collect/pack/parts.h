@@ -122,8 +122,8 @@ int pack_status_of(const struct pack *p, const struct pack_rank *r, int *is_know
 int pack_may_be_cause(const struct pack *p, const struct pack_rank *r);
 /** pack_process_of - process id of a rank by the first of its samples; 0 = it was not sampled. */
 long pack_process_of(const struct pack *p, int rank);
-/** pack_first_to_end - the rank that had ended while all others ran, apart from those that ended well; NULL: not
- *  known. */
+/** pack_first_to_end - the rank with the first exception, or that had ended while all others ran, apart from those that
+ *  ended well; NULL: not known. */
 const struct pack_rank *pack_first_to_end(const struct pack *p);
 
 /* ---- judge.c ---- */

@@ -126,6 +126,11 @@ class Marks:
         self.recorder = recorder
         self.batches = Batches(recorder)
         self.thread = threading.main_thread()
+        self.pid = os.getpid()
+        self.rank = launcher_rank()
+        self.raised_ns = 0
+        if self.rank is not None:
+            quietly(forget_link, f"raised-in-rank{self.rank}")  # of an earlier process with this rank
         compiler = getattr(torch, "compiler", None)
         self.is_compiling = getattr(compiler, "is_compiling", lambda: False)
         self.inside = set()       # phases that are open: only the outermost call of a phase is marked
@@ -313,13 +318,13 @@ class Marks:
         launcher gave has precedence."""
         c10d = sys.modules.get("torch.distributed.distributed_c10d")
         function = getattr(c10d, "init_process_group", None)
-        if function is None or has_launcher():
+        if function is None or self.rank is not None:
             return
 
         @functools.wraps(function)
         def init_process_group(*args, **kwargs):
             result = function(*args, **kwargs)
-            quietly(lambda: c10d.get_world_size() > 1 and tell_rank(c10d.get_rank()))
+            quietly(lambda: c10d.get_world_size() > 1 and self.be_rank(c10d.get_rank()))
             return result
 
         self.replace(function, "init_process_group", init_process_group, (c10d, sys.modules["torch.distributed"]))
@@ -337,7 +342,14 @@ class Marks:
                 quietly(lambda: tell_end(failed.pid, self_.processes[failed.error_index].exitcode))
                 raise
 
+        run = spawn._wrap  # of each rank. It catches what the rank's function raises.
+
+        @functools.wraps(run)
+        def run_and_tell(function, *args):
+            run(self.telling(function), *args)
+
         spawn.ProcessContext.join = join_and_tell
+        spawn._wrap = run_and_tell
 
     @staticmethod
     def wrap_elastic(errors):
@@ -351,15 +363,53 @@ class Marks:
 
         errors.ChildFailedError.__init__ = create_and_tell
 
+    def be_rank(self, rank):
+        """Tells the rank to the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
+        self.rank = rank
+        put_link(f"rank-of-{os.getpid()}", str(rank))
+        for of_earlier_process in "end-of-rank", "raised-in-rank":
+            forget_link(f"{of_earlier_process}{rank}")
+
+    # ---- exceptions that end a rank: other ranks fail after it, and may end before it
+
     def wrap_exceptions(self):
-        """An exception that nothing catches: the other ranks fail after it, and may end before it."""
-        c10d, say = sys.modules["torch.distributed"], sys.excepthook
+        """Python's own hook runs after every `finally`, which may have closed the connections to the other ranks."""
+        distributed, say = sys.modules["torch.distributed"], sys.excepthook
+        destroy = distributed.destroy_process_group
 
-        def tell_and_say(*exception):
-            quietly(lambda: put_link(f"raised-in-rank{c10d.get_rank()}", str(time.monotonic_ns())))
-            say(*exception)
+        @functools.wraps(destroy)
+        def note_and_destroy(*args, **kwargs):
+            if sys.exc_info()[0]:
+                self.note_exception()
+            return destroy(*args, **kwargs)
 
+        def tell_and_say(kind, *exception):
+            if issubclass(kind, Exception) and self.pid == os.getpid():
+                quietly(self.tell_exception)
+            say(kind, *exception)
+
+        self.replace(destroy, "destroy_process_group", note_and_destroy, (distributed,))
         sys.excepthook = tell_and_say
+
+    def note_exception(self):
+        self.raised_ns = self.raised_ns or time.monotonic_ns()
+
+    def tell_exception(self):
+        """Tells pack (SPOOL_RAISED_LINK of collect/record/spool_layout.h)."""
+        self.note_exception()
+        if self.rank is not None:
+            put_link(f"raised-in-rank{self.rank}", str(self.raised_ns))
+
+    def telling(self, function):
+        @functools.wraps(function)
+        def call_and_tell(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except Exception:
+                quietly(self.tell_exception)
+                raise
+
+        return call_and_tell
 
     # ---- DistributedDataParallel: its all-reduces run in C++ threads, which it times itself
 
@@ -421,18 +471,12 @@ def quietly(function, *args):
         pass
 
 
-def has_launcher():
-    """The rank as lib/archive/rank.c reads it. It is read when torch is imported, because the program may set these variables later."""
-    return any(rank in os.environ and (not only_with or only_with in os.environ) for rank, only_with in (
+def launcher_rank():
+    """The rank as lib/archive/rank.c reads it; None without a launcher. It is read when torch is imported, because the program may set
+    these variables later."""
+    return next((os.environ[rank] for rank, only_with in (
         ("OMPI_COMM_WORLD_RANK", ""), ("PMIX_RANK", ""), ("PMI_RANK", ""), ("SLURM_PROCID", "SLURM_STEP_ID"),
-        ("RANK", "TORCHELASTIC_RUN_ID"), ("RANK", "WORLD_SIZE")))
-
-
-def tell_rank(rank):
-    """Tells the rank to the monitors and to pack (DCR_RANK_LINK of lib/archive/format.h)."""
-    put_link(f"rank-of-{os.getpid()}", str(rank))
-    forget_link(f"end-of-rank{rank}")  # of an earlier process with this rank
-    forget_link(f"raised-in-rank{rank}")
+        ("RANK", "TORCHELASTIC_RUN_ID"), ("RANK", "WORLD_SIZE")) if rank in os.environ and (not only_with or only_with in os.environ)), None)
 
 
 def tell_end(pid, status):

@@ -166,7 +166,7 @@ static double left_by_others(const struct run_result *r)
     return fmin(cores * (1 - others_ratio(r)) / wanted, 1);
 }
 
-/* The calibrated peak of memory is that of a = a + s b. On an Intel Xeon, a = a + s moves 1.2 times its bytes. */
+/* The calibrated peak of memory is that of a = a + s b. On an Intel Xeon, a = a + s moves 1.25 times as much. */
 static double error_of_traffic(const struct thresholds *t, enum peaks peaks)
 {
     return peaks == PEAKS_STATED ? t->peak_error : t->traffic_error;
@@ -291,11 +291,25 @@ static void rule_counted(const struct report *rep, struct run_result *r)
     rule_found(c, found_stalled(r));
 }
 
+/* Of a program that says its operations, but not its memory traffic. */
+static void find_mfu(struct report *rep, struct run_result *r)
+{
+    double flop = r->run->program.flop_per_step;
+    if (flop <= 0 || r->part_ns[PART_COMPUTE] <= 0)
+        return;
+    struct ceilings p = ceilings_of(rep, r, r->run->program.threads > 0 ? (double)r->run->program.threads : 1);
+    double rate = flop / wall_of_compute(r, p.is_turns);
+    r->roofline.mfu_why =
+        p.why.code ? p.why : disagree(p.peaks, rate, p.gflop_per_s, rep->thresholds.peak_error, "GFLOP/s");
+    r->roofline.mfu_ratio = p.why.code ? 0 : flop / ((double)r->step.mean_ns * p.gflop_per_s);
+}
+
 void rule_memory(struct report *rep, struct run_result *r)
 {
     const struct thresholds *t = &rep->thresholds;
     if (!says_counts(r->run)) {
         rule_counted(rep, r);
+        find_mfu(rep, r);
         return;
     }
     struct ceilings p = ceilings_of(rep, r, r->run->program.threads > 0 ? (double)r->run->program.threads : 1);

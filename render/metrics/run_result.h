@@ -315,7 +315,7 @@ struct roofline {
     int is_of_step; /* rates are over whole steps, because ranks took turns on cores; else over the compute phases */
     double gflop_per_s, gb_per_s; /* achieved in that wall time */
     /* Shares of the peaks; slightly above 1 is a measurement error. Each is valid only if its reason is REASON_NONE. */
-    double of_attainable_ratio, mfu_ratio; /* mfu: FLOP of a step / (step time * peak) */
+    double of_attainable_ratio, mfu_ratio; /* mfu: FLOP of a step / (step time * peak); also without `has`; 0 = n/a */
     struct reason of_attainable_why, mfu_why;
     enum roof_bound bound; /* step times cannot tell that it is latency */
 };

@@ -35,7 +35,7 @@
       "memory limits above this share of the calibrated or stated bandwidth, when products need less time")         \
     X(peak_error, 0.05, 0, 1,                                                                                       \
       "a rate above a peak by up to this share counts as at the peak; above that, counts and peak disagree")        \
-    X(traffic_error, 0.25, 0, 1,                                                                                    \
+    X(traffic_error, 0.30, 0, 1,                                                                                    \
       "as peak_error, for memory traffic and a calibrated peak: some mixes of reads and writes are faster")         \
     X(kernel_bound, 0.60, 0, 1,                                                                                     \
       "a kernel under a profiler is bound by operations or memory above this share of that peak")                   \

@@ -35,11 +35,11 @@ check "the closing line says the most of it" \
     grep -q "the first, $(nproc) cores\?: $(jq .nodes[0].fma.all_cores.max calibration.json | awk '{ printf $1 < 1000 ? "%.3g" : "%.0f", $1 }') GFLOP/s" err
 check "memory: arrays beyond the cache, or it says so" \
     jq -e ".nodes[0].memory | (.array_bytes >= 4 * .last_level_cache_bytes or .note != null) and (.one_core | $spread) and (.all_cores | $spread)" calibration.json
-widest() { # the widest registers of an x86 processor
-    case " $(grep -m1 '^flags' /proc/cpuinfo) " in *" avx512f "*) echo AVX-512 ;; *" avx2 "*) echo "AVX2 with FMA" ;; *" avx "*) echo "AVX, multiply and add" ;; *) echo "SSE2, multiply and add" ;; esac
+widest() { # bytes of the widest registers of an x86 processor
+    case " $(grep -m1 '^flags' /proc/cpuinfo) " in *" avx512f "*) echo 64 ;; *" avx "*) echo 32 ;; *) echo 16 ;; esac
 }
 if [ "$(uname -m)" = x86_64 ]; then
-    check "... with the widest registers of the processor" test "$(jq -r .nodes[0].memory.registers calibration.json)" = "$(widest)"
+    check "... with the widest registers of the processor" test "$(jq .nodes[0].memory.register_bytes calibration.json)" = "$(widest)"
 fi
 check "cores are those it may use" test "$(jq .nodes[0].cores calibration.json)" = "$(nproc)"
 check "no all-reduce, and why" jq -e '.allreduce == null and (.missing.allreduce | test("mpirun"))' calibration.json

@@ -63,9 +63,12 @@ has "... is named with its signal, though the other rank failed after it" '.runs
 check_status 1 "a rank of torchrun that raises an exception" "$BIN/dccollect" run -o "$TMP/run.tar" -- "${torchrun[@]}" raise
 "$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
 has "... is named with its status" '.runs[0].support | contains(": rank 1 ended with exit status 1.")'
-check_status 1 "... and whose process ends after the other rank" "$BIN/dccollect" run -o "$TMP/run.tar" -- "${torchrun[@]}" raise linger
+check_status 1 "... and whose process ends after that of the other rank" "$BIN/dccollect" run -o "$TMP/run.tar" -- "${torchrun[@]}" raise linger
 "$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
 has "... is named all the same, not the other rank" '.runs[0].support | contains(": rank 1 ended with exit status 1.")'
+check_status 1 "... also in torch.multiprocessing.spawn" "$BIN/dccollect" run -o "$TMP/run.tar" -- "$torch" tests/data/programs/torch_spawn.py raise linger
+"$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
+has "... is rank 1 named" '.runs[0].support | contains("rank 1 ended with exit status 1.")'
 
 # ---- a series of a DCRNN
 for n in 1 2 4; do

@@ -44,7 +44,7 @@ done
 # Memory traffic of a step, by hand. P = 3473 parameters, R = 6 windows x 4 sensors, 16 units. With one input step the encoder's
 # 2 * 3 * 16 * 16 = 1536 weights of the state are unused, so that 4 of 14 passes fall away.
 #   (14 P - 4 * 1536) * 2 micro-batches + 12 P + 3 * 4 * 16 * 2 R + (4 + 2) R = 135992 numbers of 4 bytes
-#   (7 + 7 * 2 threads) P               + 12 P + 3 * 4 * 16 * 3 R + (8 + 2) R = 128673
+#   (7 + 7 * 2 threads) P               + 12 P + 3 * 4 * 16 * 3 R + (8 + 2) R = 339633, with R = 96 x 4: two tiles of 48 windows
 small=(--sensors 4 --days 2 --units 16 --layers 1 --hops 1 --filter random_walk --steps 1 --batch 6 --forecast-steps 1 --validation-windows 30)
 traffic() { # bytes option...
     local bytes=$1
@@ -53,7 +53,7 @@ traffic() { # bytes option...
         jq -e --argjson bytes "$bytes" '.parameters == 3473 and .traffic_bytes_per_step == $bytes' "$TMP/small/program.json"
 }
 check "memory traffic is that of the formula, without a state before the input" traffic 543968 --input-steps 1 --accumulate 2
-check "... and of two threads with their own sums" traffic 514692 --input-steps 2 --threads 2
+check "... and of two threads with their own sums" traffic 1358532 --input-steps 2 --threads 2 --batch 96
 
 # A short training: every rank logs every step, shares add up to the batch, all see the same global loss.
 run=(--steps 4 --batch 7 --validation-windows 30)

@@ -269,6 +269,7 @@ check "... and is named in both" sh -c 'grep -q "failures=\"1\"" dcreport.xml &&
 check "... with a report all the same" test -s site/index.html -a -s new.tar
 serves() { # its block, at a free port, until a page has been read
     (
+        is_read=
         port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])')
         sed "s/ 8000$/ $port/" "$TMP/blocks/ci-03" >serve.sh && grep -q " $port$" serve.sh || exit
         timeout 60 bash serve.sh 2>/dev/null &

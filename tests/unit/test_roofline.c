@@ -99,6 +99,12 @@ static void test_roofline(void **state)
     assert_true(f.has && is_about(f.peak_gflop_per_s, 200) && is_about(f.peak_gb_per_s, 100));
     assert_true(is_about(f.mfu_ratio, 0.025));
     assert_int_equal(f.peaks, PEAKS_STATED);
+    r = calibrated(-1, 500); /* a program on a GPU that does not say its memory traffic */
+    r->program.backend = "cuda";
+    r->labels = labels;
+    r->n_labels = 2;
+    f = roofline_by(r);
+    assert_true(!f.has && is_about(f.mfu_ratio, 0.025) && f.mfu_why.code == REASON_NONE);
     labels[0].value = "6.4"; /* 1.25 times the stated limit: nothing allows for that, since it is no measurement */
     r = calibrated(1600, 500);
     r->program.backend = "cuda";
@@ -177,8 +183,8 @@ static void test_beyond_the_peak(void **state)
     assert_int_equal(f.mfu_why.code, REASON_CALIBRATION_DISAGREES);
     assert_int_equal(f.bound, BOUND_UNKNOWN);
 
-    c = memory_of(2600, 500, &f); /* of memory: the operations are not in doubt */
-    assert_true(is_about(c.why.slot[0].real, 26) && is_about(c.why.slot[2].real, 1.3));
+    c = memory_of(2700, 500, &f); /* of memory: the operations are not in doubt */
+    assert_true(is_about(c.why.slot[0].real, 27) && is_about(c.why.slot[2].real, 1.35));
     assert_string_equal(c.why.slot[1].name, "GB/s");
     assert_int_equal(c.verdict, VERDICT_NA);
     assert_int_equal(f.of_attainable_why.code, REASON_CALIBRATION_DISAGREES);

@@ -41,7 +41,7 @@ static double flop_per_step(const struct train *t)
 }
 
 /* Weights of the encoders' states. Input of one time step leaves them unused, because no state is before it. */
-static double idle_weights(const struct train *t)
+static double unused_weights(const struct train *t)
 {
     const struct dcrnn_config *m = &t->model;
     int n_gates = 3, n_terms = 1 + t->supports.n * m->k_hops;
@@ -49,29 +49,27 @@ static double idle_weights(const struct train *t)
 }
 
 /* Bytes of one step, on all ranks together, that pass between caches and memory, if nothing that is used once per pass
- * stays in a cache: with P parameters, R = windows x sensors rows, 4 bytes each
- *     parameters  for every micro-batch of every rank: weights read, both packed copies of them filled and read: 7 P;
- *                 for every thread sums of the gradient cleared, added to and read, gradients added to: 7 P. On a
- *                 device, without copies and sums: weights read twice, gradients added to: 4 P. Unused weights are
- * neither read nor added to: 2 P less of them, and 2 P for every thread (on a device 4 P). Once a step and rank:
- * gradient cleared 2 P (on a device 1 P), scaling 2 P, norm P, Adam reads 4 P and writes 3 P states      r, u, c, h of
- * every layer and time step, filled and read back: 3 * 4 * units * layers * (T + H) * R (2 instead of 3 on a device)
- *     batch       inputs read in both directions, targets once: (2 * 2 T + 2 H) * R
- * Most processors read a line before they fill it, devices do not. Measured on an Intel Xeon with AVX-512, in bytes
- * that the program wrote: memset 9.2 GB/s, plain stores 8.6 GB/s, stores that bypass the caches 22 GB/s. So clearing
- * counts as filling. Data that a cell uses again while its tile is in the cache (diffusion terms, the graph) are not
- * included. If parameters or states fit into the caches, fewer bytes pass. */
+ * stays in a cache. With P parameters and R = windows x sensors rows, 4 bytes each:
+ * - weights, each micro-batch and rank: read, both packed copies filled and read: 7 P
+ * - sums of the gradient, each micro-batch and thread: cleared, added to, read, added to the gradient: 7 P
+ * - unused weights: not read from the copies, not added to the sums: 2 P less, and 2 P less for each thread
+ * - update, each step and rank: gradient cleared 2 P, scaled 2 P, its norm P, Adam reads 4 P and writes 3 P: 12 P
+ * - states: r, u, c, h of every layer and time step, filled and read back: 3 * 4 * units * layers * (T + H) * R
+ * - batch: inputs read in both directions, targets once: (2 * 2 T + 2 H) * R
+ * Most processors read a line before they fill it. On an Intel Xeon with AVX-512, in bytes that the program wrote:
+ * memset 9.2 GB/s, plain stores 8.6 GB/s, stores that bypass the caches 22 GB/s. So clearing counts as filling. Not
+ * included: data that a cell uses again while its tile is in the cache (diffusion terms, the graph). A thread without a
+ * part of the batch adds nothing, but is counted, as are weights of the reset gate that one input step leaves unused in
+ * layers above the first. */
 static double traffic_bytes_per_step(const struct train *t)
 {
     const struct dcrnn_config *m = &t->model;
-    int is_device = t->be->whole_step != NULL;
-    double params = (double)t->be->n_params, rows = (double)t->global_batch * m->n_sensors;
-    double passes = is_device ? 4 : 7 + 7.0 * m->n_threads, idle = is_device ? 4 : 2 + 2.0 * m->n_threads;
-    double once = is_device ? 11 : 12, fills = is_device ? 2 : 3;
-    double parameters = (passes * params - idle * idle_weights(t)) * t->o->accumulate + once * params;
-    double states = fills * 4 * m->n_units * m->n_layers * (m->n_in + m->n_out) * rows;
+    double rows = (double)t->global_batch * m->n_sensors, threads = m->n_threads, params = (double)t->be->n_params;
+    double each_part = (7 + 7 * threads) * params - (2 + 2 * threads) * unused_weights(t);
+    double parameters = (each_part * t->o->accumulate + 12 * params) * t->c->n_ranks;
+    double states = 3.0 * 4 * m->n_units * m->n_layers * (m->n_in + m->n_out) * rows;
     double batch = (2.0 * DATASET_FEATURES * m->n_in + 2.0 * m->n_out) * rows;
-    return (parameters * t->c->n_ranks + states + batch) * sizeof(float);
+    return (parameters + states + batch) * sizeof(float);
 }
 
 static void put_model(struct dcr_buf *b, const struct train *t)
@@ -87,7 +85,8 @@ static void put_model(struct dcr_buf *b, const struct train *t)
     put_number(b, "parameters", (double)t->be->n_params);
     put_text(b, "precision", precisions[t->o->precision]);
     put_number(b, "flop_per_step", flop_per_step(t));
-    put_number(b, "traffic_bytes_per_step", traffic_bytes_per_step(t));
+    if (!t->be->whole_step) /* a device keeps all diffusion terms for the backward pass, which is not counted yet */
+        put_number(b, "traffic_bytes_per_step", traffic_bytes_per_step(t));
     put_number(b, "allreduce_bytes_per_step", (double)train_all_reduce_bytes(t));
 }
 

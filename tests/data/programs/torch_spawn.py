@@ -1,7 +1,6 @@
 """torch_spawn.py - two ranks that torch.multiprocessing.spawn starts, as PyTorch's tutorial has them: no variable tells their ranks.
 `torch_spawn.py crash`: rank 1 crashes in its tenth step. `raise`: it raises an exception there. `linger`: it closes its connections
-then, and ends a second later, so the other rank ends first. Under torchrun it is one rank."""
-import atexit
+after that, and ends a second later, so the other rank ends first. Under torchrun it is one rank."""
 import os
 import signal
 import sys
@@ -15,12 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 
-def linger():
-    dist.destroy_process_group()
-    time.sleep(1)
-
-
-def main(rank, size, meeting):
+def train(rank, size, meeting):
     torch.set_num_threads(1)
     torch.manual_seed(rank)
     dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=size)
@@ -32,12 +26,20 @@ def main(rank, size, meeting):
         if "crash" in sys.argv and rank == 1 and step == 9:
             os.kill(os.getpid(), signal.SIGSEGV)
         if "raise" in sys.argv and rank == 1 and step == 9:
-            if "linger" in sys.argv:
-                atexit.register(linger)
             raise ValueError("as it was told")
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
-    dist.destroy_process_group()
+
+
+def main(rank, size, meeting):
+    is_over = False
+    try:
+        train(rank, size, meeting)
+        is_over = True
+    finally:
+        if is_over or "linger" in sys.argv:
+            dist.destroy_process_group()
+            time.sleep(0 if is_over or rank == 0 else 1)
 
 
 if "RANK" in os.environ:
