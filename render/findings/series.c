@@ -84,7 +84,15 @@ static int64_t uneven_part(const struct run_result *r, enum part part)
     return r->n_rank_results > 1 ? sum / r->n_rank_results - least : 0;
 }
 
-static struct cause largest_cause(const struct run_result *at_end, const struct series_loss *l)
+/* Compute that was lost to the exchange: at the same cores, the backward pass takes longer while gradients travel
+ * beside it, and by no more than they do. */
+static int64_t compute_lost_beside(const struct run_result *at_end, const struct series *s, const struct series_loss *l)
+{
+    int64_t lost = lost_beside_exchange(s, (int)(l - s->losses)), hidden = at_end->hidden_comm_ns;
+    return at_end->run->program.allreduce_is_overlapped != 1 ? 0 : lost < hidden ? lost : hidden;
+}
+
+static struct cause largest_cause(const struct run_result *at_end, const struct series *s, const struct series_loss *l)
 {
     static const struct {
         enum part part;
@@ -95,15 +103,21 @@ static struct cause largest_cause(const struct run_result *at_end, const struct 
                   {PART_COPY, CLASS_COPY},
                   {PART_OTHER, CLASS_OVERHEAD}};
     int is_wait = l->part_ns[PART_WAIT] > l->part_ns[PART_TRANSFER];
-    /* Both belong to the all-reduce and are weighed as one; the larger half is named. */
+    /* Both belong to the all-reduce and are weighed as one, with what it cost the backward pass. The larger half is
+     * named. */
     struct cause c = {is_wait ? class_of_wait(at_end) : CLASS_COMMUNICATION, comm_of(l->part_ns),
                       is_wait ? PART_WAIT : PART_TRANSFER};
+    const int64_t beside = is_wait ? 0 : compute_lost_beside(at_end, s, l);
+    int64_t most = c.lost_ns + beside;
     for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
-        int64_t lost = l->part_ns[single[i].part];
+        int64_t lost = l->part_ns[single[i].part], weighed = lost - (single[i].part == PART_COMPUTE ? beside : 0);
         int is_work = single[i].part == PART_COMPUTE || single[i].part == PART_OTHER;
         int is_of_late = is_work && c.part == PART_WAIT && c.cls == CLASS_IMBALANCE;
-        if (lost - (is_of_late ? uneven_part(at_end, single[i].part) : 0) > c.lost_ns)
+        weighed -= is_of_late ? uneven_part(at_end, single[i].part) : 0;
+        if (weighed > most) {
             c = (struct cause){single[i].cls, lost, single[i].part};
+            most = weighed;
+        }
     }
     if (c.cls == CLASS_DATA && is_mostly_files(at_end))
         c.cls = CLASS_IO;
@@ -612,7 +626,7 @@ static void find_series(struct report *rep, int index)
     s->told = l->to;
     const struct series_point *at = &s->points[l->to];
     const struct run_result *shared = series_shared_run(rep, at);
-    struct cause c = largest_cause(run_of_point(rep, at), l);
+    struct cause c = largest_cause(run_of_point(rep, at), s, l);
     if (is_good) {
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));

@@ -184,3 +184,24 @@ const struct series_phase *phase_that_lost(const struct series *s, int loss, enu
     }
     return n > 1 && 2 * most->lost_ns[loss] > of_part(l->part_ns, part) ? most : NULL;
 }
+
+/* What the ideal part of a phase grew by; -1 = it was not recorded at both points. */
+static double growth_of(const struct series *s, int loss, const char *name, double *ideal_ns)
+{
+    const struct series_loss *l = &s->losses[loss];
+    for (int i = 0; i < s->n_phases; i++) {
+        const struct series_phase *p = &s->phases[i];
+        *ideal_ns = (double)(p->ns[l->to] - p->lost_ns[loss]);
+        if (p->part == PART_COMPUTE && strcmp(p->name, name) == 0 && *ideal_ns > 0)
+            return (double)p->lost_ns[loss] / *ideal_ns;
+    }
+    return -1;
+}
+
+int64_t lost_beside_exchange(const struct series *s, int loss)
+{
+    double ideal_ns, forward = growth_of(s, loss, "forward", &ideal_ns);
+    double backward = growth_of(s, loss, "backward", &ideal_ns);
+    double beyond = backward - (forward > 0 ? forward : 0);
+    return forward > -1 && beyond > 0 ? (int64_t)(beyond * ideal_ns) : 0;
+}
