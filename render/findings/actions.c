@@ -183,11 +183,12 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
         ours = trial_advised(r)                             ? ADVICE_FASTER_LINK
                : r->n_nodes > 0 && r->n_ranks == r->n_nodes ? ADVICE_LARGER_BATCH
                                                             : ADVICE_FEWER_RANKS;
-    enum advice rest = small_messages(r).call          ? is_torch ? ADVICE_SMALL_COLLECTIVES : ADVICE_SMALL_MESSAGES
-                       : run_is_on_one_host(r->run)    ? ADVICE_COMMUNICATION_ON_HOST
-                       : run_is_torch_on_hosts(r->run) ? ADVICE_COMMUNICATION_OF_HOSTS
-                       : is_exchanged_by_hosts(r->run) ? ADVICE_EXCHANGE_BY_GPUS
-                                                       : ADVICE_COMMUNICATION;
+    enum advice rest = small_messages(r).call ? is_torch ? ADVICE_SMALL_COLLECTIVES : ADVICE_SMALL_MESSAGES
+                       : is_torch && r->accumulation.micro_batches > 1 ? ADVICE_LAST_MICRO_BATCH
+                       : run_is_on_one_host(r->run)                    ? ADVICE_COMMUNICATION_ON_HOST
+                       : run_is_torch_on_hosts(r->run)                 ? ADVICE_COMMUNICATION_OF_HOSTS
+                       : is_exchanged_by_hosts(r->run)                 ? ADVICE_EXCHANGE_BY_GPUS
+                                                                       : ADVICE_COMMUNICATION;
     return (struct choice){ours, exchange && rest != ADVICE_EXCHANGE_BY_GPUS ? exchange : rest};
 }
 

@@ -100,7 +100,7 @@ void section_of_why(const struct report *rep, struct doc *d, int level)
     const struct phrase *why = is_split(rep) ? rep->said.support + LEAD_MAX : NULL;
     if (!why && rep->ruled_out[0].id == PHRASE_NONE)
         return;
-    doc_heading(d, level, "Why");
+    doc_heading(d, level, why ? "Why" : "Other causes"); /* all reasons stand below the headline */
     for (int i = 0; why && i < SAID_MAX - LEAD_MAX; i += PARAGRAPH_MAX)
         paragraph_of_phrases(d, why + i,
                              SAID_MAX - LEAD_MAX - i < PARAGRAPH_MAX ? SAID_MAX - LEAD_MAX - i : PARAGRAPH_MAX);

@@ -155,6 +155,10 @@ static void test_exchange(void **state)
     r.n_phases = 1; /* in steps: closer to the step than calls of the whole run */
     assert_int_equal(exchange_of(&r).kind, EXCHANGE_ALL_GATHER);
     assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_ALL_GATHER);
+    phase.name = "all_reduce"; /* of a step of several micro-batches */
+    r.accumulation.micro_batches = 4;
+    assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_LAST_MICRO_BATCH);
+    phase.name = "ncclAllGather";
     struct device_name kernel = {.name = "ncclKernel_SendRecv_RING", .kind = OP_COMM, .sum_ns = 5};
     struct run_device device = {.names = &kernel, .n_names = 1};
     struct host_operator ranges[] = {{.name = "nccl:all_to_all"}, {.name = "nccl:send"}};
