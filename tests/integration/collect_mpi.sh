@@ -85,6 +85,30 @@ END
     done
     check "$mpi: events of the program are counted apart" metadata c.tar '.collector.nvtx | test("^nothing recorded")'
 
+    # ---- MPI_PROC_NULL: nothing is sent, and nothing arrives
+    "${MPIRUN[@]}" -n 2 "$COLLECT" run --spool edge --io off -- ./mpi_calls edge >out 2>err
+    cat >want <<'END'
+Sendrecv comm bytes=800 size=2 peer=1
+Sendrecv_replace comm bytes=800 size=2 peer=-1
+Send comm bytes=0 size=2 peer=-1
+Recv comm bytes=0 size=2 peer=-1
+Irecv comm bytes=0 size=2 peer=-1
+Isend comm bytes=0 size=2 peer=-1
+Irecv in flight bytes=0 size=2 peer=-1
+Isend in flight bytes=0 size=2 peer=-1
+Waitall comm bytes=0 size=0 peer=-1
+Send_init comm bytes=0 size=2 peer=-1
+Start comm bytes=0 size=0 peer=-1
+Send_init in flight bytes=0 size=2 peer=-1
+Wait comm bytes=0 size=0 peer=-1
+Request_free comm bytes=0 size=0 peer=-1
+END
+    spans edge 0 >got
+    check "$mpi: a neighbour that does not exist: no bytes" diff <(sort want) <(sed -n '/^Comm_split/,/^Finalize/p' got | sed '1,2d;$d' | sort)
+    sed -i '1s/peer=1/peer=-1/;2s/peer=-1/peer=0/' want
+    spans edge 1 >got
+    check "$mpi: on the other rank either" diff <(sort want) <(sed -n '/^Comm_split/,/^Finalize/p' got | sed '1,2d;$d' | sort)
+
     # ---- many at once: all are followed, up to a limit; others are reported
     "${MPIRUN[@]}" -n 2 "$COLLECT" run --spool many --io off -- ./mpi_calls many 3000 >out 2>err
     check "$mpi: 6000 requests in flight" test "$?" -eq 0 -a "$(grep -o "done" out | wc -l)" -eq 2
@@ -132,6 +156,7 @@ END
 Init comm bytes=0 size=0 peer=-1
 Send comm bytes=800 size=2 peer=1
 Recv comm bytes=400 size=2 peer=1
+Send comm bytes=0 size=2 peer=-1
 Irecv comm bytes=0 size=2 peer=1
 Isend comm bytes=0 size=2 peer=1
 Irecv in flight bytes=800 size=2 peer=1

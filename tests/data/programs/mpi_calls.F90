@@ -28,6 +28,7 @@ program mpi_calls
         call MPI_Recv(b, 100, MPI_DOUBLE_PRECISION, other, 1, MPI_COMM_WORLD, status, ierr)
         call MPI_Send(a, 50, MPI_DOUBLE_PRECISION, other, 2, MPI_COMM_WORLD, ierr)
     end if
+    call MPI_Send(a, 100, MPI_DOUBLE_PRECISION, MPI_PROC_NULL, 2, MPI_COMM_WORLD, ierr)
     call MPI_Irecv(b, 100, MPI_DOUBLE_PRECISION, other, 3, MPI_COMM_WORLD, requests(1), ierr)
     call MPI_Isend(a, 100, MPI_DOUBLE_PRECISION, other, 3, MPI_COMM_WORLD, requests(2), ierr)
     call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierr)

@@ -1,6 +1,6 @@
 /* mpi_calls.c - MPI calls with known bytes, peers and communicators, for two ranks; then as told:
- *   mpi_calls [abort | poll | many N]
- * abort: rank 0 calls MPI_Abort(7). poll: rank 0 tests a request that completes late. many: N requests in flight. */
+ *   mpi_calls [abort | edge | many N]
+ * abort: rank 0 calls MPI_Abort(7). edge: calls with neighbours that do not exist. many: N requests in flight. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +37,24 @@ static void point_to_point(void)
         MPI_Send(a, N, MPI_DOUBLE, other, 6, MPI_COMM_WORLD);
         MPI_Wait(&one, MPI_STATUS_IGNORE);
     }
+    MPI_Request_free(&one);
+}
+
+/* Rank 1 has no right and rank 0 no left neighbour. */
+static void at_the_edge(void)
+{
+    int left = rank == 0 ? MPI_PROC_NULL : other, right = rank == 1 ? MPI_PROC_NULL : other;
+    MPI_Request r[2], one;
+    MPI_Sendrecv(a, N, MPI_DOUBLE, right, 7, b, N, MPI_DOUBLE, left, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(a, N, MPI_DOUBLE, left, 8, right, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(a, N, MPI_DOUBLE, MPI_PROC_NULL, 9, MPI_COMM_WORLD);
+    MPI_Recv(b, N, MPI_DOUBLE, MPI_PROC_NULL, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Irecv(b, N, MPI_DOUBLE, MPI_PROC_NULL, 9, MPI_COMM_WORLD, &r[0]);
+    MPI_Isend(a, N, MPI_DOUBLE, MPI_PROC_NULL, 9, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    MPI_Send_init(a, N, MPI_DOUBLE, MPI_PROC_NULL, 9, MPI_COMM_WORLD, &one);
+    MPI_Start(&one);
+    MPI_Wait(&one, MPI_STATUS_IGNORE);
     MPI_Request_free(&one);
 }
 
@@ -89,6 +107,8 @@ int main(int argc, char **argv)
     collectives();
     if (strcmp(what, "many") == 0)
         many((int)strtol(argv[2], NULL, 10));
+    if (strcmp(what, "edge") == 0)
+        at_the_edge();
     if (strcmp(what, "abort") == 0) {
         puts("about to abort");
         fflush(stdout);
