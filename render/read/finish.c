@@ -202,7 +202,7 @@ static int no_run(const struct reading *g, struct dcr_err *err)
     int rc = dcr_err_set(err, DCR_FAIL,
                          "cannot use '%s': it holds no run, and dcreport does not know what '%.200s'%s; see `man "
                          "dcreport`, or build/man/dcreport.1 in the sources, for the kinds of files",
-                         g->run->archive, first, g->run->n_members > 1 ? " and others are" : " is");
+                         g->path, first, g->run->n_members > 1 ? " and others are" : " is");
     return is_none ? dcr_err_mark(err, DCR_ERR_NO_EVIDENCE, rc) : rc;
 }
 

@@ -119,7 +119,7 @@ echo "?" > "$TMP/strange/a.txt"
 echo "!" > "$TMP/strange/b.txt"
 (cd "$TMP/strange" && tar cf "$TMP/bad.tar" a.txt)
 refused "a tar of something else" "it holds no metrics.csv, no steps and no trace" "$TMP/bad.tar" -o "$site"
-refused "a folder of something else" "strange': it holds no run, and dcreport does not know what 'a.txt' and others are" "$TMP/strange" -o "$site"
+refused "a folder of something else" "cannot use '$TMP/strange': it holds no run, and dcreport does not know what 'a.txt' and others are" "$TMP/strange" -o "$site"
 echo '{"traceEvents":[]}' > "$TMP/empty.json"
 refused "a trace without events" "empty.json' is a trace without events. Profile some steps" "$TMP/empty.json" -o "$site"
 use plain
