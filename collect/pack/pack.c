@@ -44,6 +44,16 @@ static const char *plural(long long n)
     return n == 1 ? "" : "s";
 }
 
+/* Traces make an archive large. Their summaries, which are always packed, are small. */
+static void put_size(struct dcr_buf *b, const struct pack *p)
+{
+    enum { LARGE_MB = 100 };
+    struct stat st;
+    if (stat(p->request->output, &st) == 0 && st.st_size >= LARGE_MB * 1000000 &&
+        pack_bytes(p, DCR_ROLE_TRACE) > pack_bytes(p, DCR_N_ROLES) / 2)
+        dcr_buf_printf(b, "\n  large: %lld MB (--traces none packs only the sums)", (long long)st.st_size / 1000000);
+}
+
 /* Makes the closing lines: what was recorded, then a line for each thing that a user should know. */
 static void summarise(const struct pack *p, char *out, size_t n)
 {
@@ -83,6 +93,7 @@ static void summarise(const struct pack *p, char *out, size_t n)
     if (*words_no_mpi(collector, p->n_ranks))
         dcr_buf_printf(&b, "\n  no MPI calls: %.300s", words_no_mpi(collector, p->n_ranks));
     put_list(&b, "\n  missing: ", p->missing);
+    put_size(&b, p);
     snprintf(out, n, "%s", dcr_buf_text(&b));
     dcr_buf_release(&b);
 }

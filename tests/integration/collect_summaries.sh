@@ -43,6 +43,14 @@ check "traces and summaries mixed: the same numbers" diff full.json mixed.json
 check_status 2 "--traces: a word that is none" "$COLLECT" pack spool -o x.tar --traces some
 check "the same bytes again" sh -c '"$0" pack spool -o again.tar.zst --traces none && cmp again.tar.zst none.tar.zst' "$COLLECT"
 
+# ---- a large archive: the closing lines say so
+./make_ranks large 4 50000 4
+"$COLLECT" pack large -o large.tar 2>said
+check "an archive of more than 100 MB: the closing lines have its size, and what makes it smaller" grep -Eqx "  large: 12[0-9] MB \(--traces none packs only the sums\)" said
+"$COLLECT" pack large -o sums.tar --traces none 2>said
+check "which it does, and then nothing is said" test "$(stat -c %s sums.tar)" -lt 50000000 -a "$(wc -l <said)" -eq 1
+rm -rf large large.tar sums.tar
+
 # What loading reads, in calls that are events and in those that are only summed, is in the summary too.
 if [ "$(stat -f -c %T .)" = tmpfs ]; then
     skip "files in loading, with and without traces" "the file system of $PWD keeps everything in memory: no read of it is long"
