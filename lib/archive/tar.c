@@ -7,6 +7,7 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,12 +89,27 @@ int dcr_tar_name_is_safe(const char *name)
     return 1;
 }
 
+/* A collector packs the archive last. Until then, or if it is killed, there is only its spool. errno is set. */
+static int cannot_stat(const char *path, struct dcr_err *err)
+{
+    char spool[PATH_MAX];
+    struct stat st;
+    int sys = errno, n = snprintf(spool, sizeof spool, "%s.spool", path);
+    if (sys == ENOENT && n < (int)sizeof spool && stat(spool, &st) == 0 && S_ISDIR(st.st_mode))
+        return dcr_err_set(err, DCR_FAIL,
+                           "'%s' was not packed, because its collector was killed or still runs; when the program "
+                           "has ended, use `dccollect pack %s -o %s`",
+                           path, spool, path);
+    errno = sys;
+    return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
+}
+
 int dcr_tar_open(struct dcr_tar_reader **out, const char *path, struct dcr_err *err)
 {
     *out = NULL;
     struct stat st;
     if (stat(path, &st) != 0)
-        return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);
+        return cannot_stat(path, err);
     if (dcr_check_is_file(&st, path, err))
         return DCR_FAIL;
     if (S_ISDIR(st.st_mode))
