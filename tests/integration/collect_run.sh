@@ -237,7 +237,7 @@ if command -v mpirun >/dev/null; then
     check "a rank that crashes below the launcher: the archive says that it ended first, not how" manifest first.tar \
         '.incomplete_because == ["rank 1 ended first", "the launcher mpirun ended with exit status 139, which may mean signal 11 (Segmentation fault)"]'
     "$BIN/dcreport" first.tar -o first-site >report 2>/dev/null
-    check "... also by the report" grep -q "The run ended early: rank 1 ended first, and mpirun with exit status 139, which may mean signal 11" report
+    check "... also by the report" grep -q "The run ended early: rank 1 ended first, and exit status 139 of mpirun may mean signal 11 (Segmentation fault)\." report
     MARKS_STEP_US=5000 "$COLLECT" run -o gave.tar -- "${MPIRUN[@]}" -n 2 sh -c 'test $OMPI_COMM_WORLD_RANK = 0 || exec ./marks 100 0 3; exec ./marks 600' >out 2>err
     check "a rank that calls exit(3) there" manifest gave.tar \
         '.incomplete_because == ["rank 1 ended with exit status 3", "the launcher mpirun ended with exit status 3"]'
