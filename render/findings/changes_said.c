@@ -44,15 +44,34 @@ int changes_are_unequal(const struct changes *c)
     return c && c->has_steps && c->n_steps[BEFORE] != c->n_steps[AFTER];
 }
 
-static struct phrase headline(const struct changed_table *t, enum changed_kind kind)
+/* What all names of the leading table take. sentences: NULL for the headline, else where a sentence below it lives */
+static struct phrase total(struct dcr_arena *sentences, const struct changed_table *t, enum changed_kind kind)
 {
     static const char *const subject[N_CHANGED_KINDS] = {[CHANGED_KERNELS] = "kernels",
                                                          [CHANGED_OPERATORS] = "operators",
                                                          [CHANGED_MPI] = "MPI calls",
                                                          [CHANGED_FILES] = "calls on files"};
-    const struct slot what = slot_name(subject[kind]), after = slot_time(t->all.ns[AFTER]);
-    return is_nothing(change_of(&t->all), &t->all) ? PHRASE(CHANGED_NOTHING, what, after)
-                                                   : PHRASE(CHANGED_TOTAL, what, after, slot_time(t->all.ns[BEFORE]));
+    const struct slot what = slot_name(sentences ? say_capital(sentences, subject[kind]) : subject[kind]),
+                      after = slot_time(t->all.ns[AFTER]), before = slot_time(t->all.ns[BEFORE]);
+    if (is_nothing(change_of(&t->all), &t->all))
+        return sentences ? PHRASE(CHANGED_NOTHING_BESIDE, what, after) : PHRASE(CHANGED_NOTHING, what, after);
+    return sentences ? PHRASE(CHANGED_TOTAL_BESIDE, what, after, before) : PHRASE(CHANGED_TOTAL, what, after, before);
+}
+
+/* Without steps, the time of the whole run answers first, because sums over ranks are not the duration. */
+static int is_run_first(const struct changes *c)
+{
+    return !c->has_steps && c->is_run_told;
+}
+
+static struct phrase headline(const struct changes *c, const struct changed_table *t, enum changed_kind kind)
+{
+    const struct slot after = slot_time(c->run_ns[AFTER]), before = slot_time(c->run_ns[BEFORE]);
+    if (!is_run_first(c))
+        return total(NULL, t, kind);
+    return fmt_is_same(fmt_time(after.count), fmt_time(before.count))
+               ? PHRASE(CHANGED_SAME_RUN, after)
+               : PHRASE(CHANGED_RUN, after, before, slot_factor((double)c->run_ns[AFTER] / (double)c->run_ns[BEFORE]));
 }
 
 static struct phrase time_of_call(const struct changed *c)
@@ -204,13 +223,13 @@ void narrate_changes(struct report *rep)
     const struct changed_table *t = c ? leading(c, &kind) : NULL;
     if (!t)
         return;
-    c->said = (struct said){.headline = changes_are_unequal(c) ? PHRASE(CHANGED_UNEQUAL) : headline(t, kind)};
+    c->said = (struct said){.headline = changes_are_unequal(c) ? PHRASE(CHANGED_UNEQUAL) : headline(c, t, kind)};
     if (changes_are_unequal(c))
         say_unequal(&c->said, c, t);
     if (!c->has_steps && *c->program[BEFORE])
         said_add(&c->said, PHRASE(COMPARED_PROGRAMS, slot_name(c->program[BEFORE]), slot_name(c->program[AFTER])));
     if (!c->has_steps)
-        said_add(&c->said, run_time(c));
+        said_add(&c->said, is_run_first(c) ? total(&rep->arena, t, kind) : run_time(c));
     const int64_t *span_ns = c->gpu[DEV_SPAN];
     int is_timed = kind == CHANGED_KERNELS && !c->has_steps && span_ns[BEFORE] > 0 && span_ns[AFTER] > 0;
     const struct phrase done = is_timed ? work(c, t) : PHRASE(NONE),

@@ -45,6 +45,7 @@ struct changes {
     int has_steps;                /* they are compared too */
     int64_t n_steps[N_SIDES];     /* of the runs; if they differ, totals show other work, not a change */
     int64_t run_ns[N_SIDES];      /* of the whole runs; 0: not known of both, too short, or of another batch */
+    int is_run_told;              /* run_ns are known and of one command, at least up to arguments or a new name */
     const char *program[N_SIDES]; /* names of the programs if they differ, else "" */
     struct said said;             /* what changed; set, like the rest, by narrate_changes */
     struct phrase sure[N_SURE_ITEMS][SAID_MAX];

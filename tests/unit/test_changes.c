@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,6 +276,7 @@ struct made {
     int lacks_kernels, n_more_gpus, n_steps, n_more_runs;
     int64_t run_ns; /* that the process of its rank ran */
     const char *program;
+    const char *const *command; /* of 5 words; NULL = not known */
 };
 
 /* Why the last said_of compared nothing. */
@@ -294,6 +296,8 @@ static struct said said_of(struct made before, struct made after)
         runs[side] = made_gpu(m->kernels, 2, m->span_ns, m->idle_ns);
         runs[side]->traces[0].lacks_kernels = m->lacks_kernels;
         runs[side]->program.name = m->program ? m->program : "";
+        runs[side]->command = (const char **)m->command;
+        runs[side]->n_command = m->command ? 5 : 0;
         if (m->run_ns) {
             run_rank_at(runs[side], 0)->process_seconds = (double)m->run_ns / 1e9;
             runs[side]->n_ranks = runs[side]->is_complete = 1;
@@ -320,6 +324,9 @@ static struct said said_of(struct made before, struct made after)
             assert_string_equal(rep.headline, rep.changes->sentence);
             assert_string_equal(rep.confidence, "low");
         }
+        const struct phrase *total =
+            &said.support[*rep.changes->program[BEFORE] ? 1 : 0]; /* it begins with a capital */
+        assert_true(total->id != PHRASE_CHANGED_TOTAL_BESIDE || strcmp(total->slot[0].name, "Kernels") == 0);
     }
     for (int i = 0; i < SAID_MAX; i++) /* names live in the report */
         for (int k = 0; k < SLOTS_MAX; k++)
@@ -373,7 +380,8 @@ static void test_run_times(void **state)
     struct made x = before, y = before;
     x.run_ns = 2300000000;
     y.run_ns = 1400000000;
-    struct said s = said_of(x, y);
+    struct said s = said_of(x, y); /* of commands that are not known */
+    assert_int_equal(s.headline.id, PHRASE_CHANGED_NOTHING);
     assert_int_equal(s.support[0].id, PHRASE_CHANGED_RUN_TIME);
     assert_int_equal(s.support[0].slot[0].count, 1400000000);
     assert_int_equal(s.support[0].slot[1].count, 2300000000);
@@ -388,6 +396,44 @@ static void test_run_times(void **state)
     y.run_ns = 900000000;
     s = said_of(x, y);
     assert_int_equal(s.support[1].id, PHRASE_CHANGED_STEPS_UNKNOWN);
+}
+
+/* Of one program, the time of the runs is the answer, and the sums by name follow. A new name of the program alone does
+ * not change the command. */
+static void test_run_time_first(void **state)
+{
+    (void)state;
+    static const char *const slow[] = {"mpirun", "-n", "2", "./heat", "300"},
+                             *const fixed[] = {"mpirun", "-n", "2", "./heat_fix", "300"},
+                             *const longer[] = {"mpirun", "-n", "2", "./heat_fix", "900"};
+    static const struct {
+        const char *const *before, *const *after;
+        int is_first, is_renamed;
+    } cases[] = {{slow, slow, 1, 0}, {fixed, longer, 1, 0}, {slow, fixed, 1, 1}, {slow, longer, 0, 1}};
+    struct made x = before, y = before;
+    x.run_ns = 2000000000;
+    y.run_ns = 1000000000;
+    y.kernels[0].sum_ns = 200000;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        x.command = cases[i].before;
+        y.command = cases[i].after;
+        struct said s = said_of(x, y);
+        int at = cases[i].is_renamed;
+        assert_int_equal(s.support[0].id == PHRASE_COMPARED_PROGRAMS, cases[i].is_renamed);
+        assert_int_equal(s.headline.id, cases[i].is_first ? PHRASE_CHANGED_RUN : PHRASE_CHANGED_TOTAL);
+        assert_int_equal(s.support[at].id, cases[i].is_first ? PHRASE_CHANGED_TOTAL_BESIDE : PHRASE_CHANGED_RUN_TIME);
+        assert_false(cases[i].is_first && says(&s, PHRASE_CHANGED_RUN_TIME));
+        assert_true(!cases[i].is_first || fabs(s.headline.slot[2].real - 0.5) < 1e-9);
+    }
+    y.command = slow;
+    x.command = slow;
+    y.run_ns = 2000000001;
+    assert_int_equal(said_of(x, y).headline.id, PHRASE_CHANGED_SAME_RUN);
+    y.run_ns = 900000000; /* not known */
+    assert_int_equal(said_of(x, y).headline.id, PHRASE_CHANGED_TOTAL);
+    x.n_steps = y.n_steps = 3;
+    y.run_ns = 1000000000;
+    assert_int_equal(said_of(x, y).headline.id, PHRASE_CHANGED_TOTAL);
 }
 
 /* Shorter calls, a kernel of another name, or another window: the amount of work is not judged. */
@@ -545,6 +591,7 @@ int main(void)
                                        cmocka_unit_test(test_files_in_spools),
                                        cmocka_unit_test(test_files_of_each_run),
                                        cmocka_unit_test(test_run_times),
+                                       cmocka_unit_test(test_run_time_first),
                                        cmocka_unit_test(test_less_work),
                                        cmocka_unit_test(test_no_less_work),
                                        cmocka_unit_test(test_unequal_steps),

@@ -7,6 +7,7 @@
 #include "render/metrics/series/differing.h"
 
 #include <math.h>
+#include <string.h>
 
 static int gpus_of(const struct run *a)
 {
@@ -41,6 +42,20 @@ static struct reason why_not(const struct report *rep, const struct report *befo
     return is_same_window ? REASON(NONE) : REASON(NAMES_OTHER_WINDOW, slot_time(p.ns), slot_time(q.ns));
 }
 
+/* Programs of one name, whatever their arguments. A fix may rename the program, but then the rest of the command must
+ * be the same. */
+static int is_same_command(const struct run *a, const struct run *b)
+{
+    const char *names[N_SIDES];
+    if (!has_other_program(a, b, names))
+        return *names[BEFORE] != '\0';
+    int first = a->n_command ? launched_word(a) : 0;
+    int is_same = a->n_command > 0 && a->n_command == b->n_command && launched_word(b) == first;
+    for (int i = 0; i < a->n_command && is_same; i++)
+        is_same = i == first || strcmp(a->command[i], b->command[i]) == 0;
+    return is_same;
+}
+
 static void fill_run_times(struct changes *c, const struct run *before, const struct run *after)
 {
     double x = whole_run_ns(before), y = whole_run_ns(after);
@@ -48,6 +63,7 @@ static void fill_run_times(struct changes *c, const struct run *before, const st
         return;
     c->run_ns[BEFORE] = (int64_t)x;
     c->run_ns[AFTER] = (int64_t)y;
+    c->is_run_told = is_same_command(before, after);
 }
 
 void changes_of_report(struct report *rep, const struct report *before)

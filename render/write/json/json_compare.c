@@ -108,6 +108,10 @@ json_t *changes_json(const struct report *rep)
     value_set(o, "gpus", c->n_gpus[BEFORE] && c->n_gpus[AFTER] ? gpus : json_null());
     if (!c->n_gpus[BEFORE] || !c->n_gpus[AFTER])
         json_decref(gpus);
+    value_set(o, "run_ns",
+              c->run_ns[BEFORE] ? json_pack("{s:I, s:I}", "before", (json_int_t)c->run_ns[BEFORE], "after",
+                                            (json_int_t)c->run_ns[AFTER])
+                                : json_null());
     value_set(o, "finding", value_string(say_finding(&c->said)));
     value_set(o, "sentence", value_string(c->sentence));
     value_set(o, "support", value_string(c->support));
