@@ -39,9 +39,15 @@ static const struct changed_table *leading(const struct changes *c, enum changed
     return NULL;
 }
 
+/* Half as many steps of twice as many samples are equal work. */
 int changes_are_unequal(const struct changes *c)
 {
-    return c && c->has_steps && c->n_steps[BEFORE] != c->n_steps[AFTER];
+    if (!c || !c->has_steps)
+        return 0;
+    int has_batch = c->batch[BEFORE] > 0 && c->batch[AFTER] > 0;
+    double before = (double)c->n_steps[BEFORE] * (has_batch ? (double)c->batch[BEFORE] : 1),
+           after = (double)c->n_steps[AFTER] * (has_batch ? (double)c->batch[AFTER] : 1);
+    return before != after;
 }
 
 /* What all names of the leading table take. sentences: NULL for the headline, else where a sentence below it lives */
@@ -141,6 +147,10 @@ static const struct changed *largest(const struct changed_table *t, int less)
 static void say_unequal(struct said *s, const struct changes *c, const struct changed_table *t)
 {
     const struct changed *most = NULL;
+    if (c->batch[BEFORE] != c->batch[AFTER]) { /* then a call is other work too */
+        said_add(s, PHRASE(CHANGED_OTHER_SAMPLES, slot_count(c->batch[AFTER]), slot_count(c->batch[BEFORE])));
+        return;
+    }
     for (int i = 0; i < t->n_rows; i++) {
         const struct changed *row = &t->rows[i];
         if (is_one_name(row) && row->n[BEFORE] && row->n[AFTER] && row->ns[BEFORE] &&

@@ -62,10 +62,11 @@ static int64_t saved_ns(const struct comparison *c)
     return c->step.before_ns - c->step.after_ns;
 }
 
-/* May the difference of the step be chance? Then it is not known whether anything was saved. */
+/* May the difference be chance? Then it is not known whether anything was saved. */
 static int is_chance(const struct comparison *c)
 {
-    return c->step.change_ns.has && !c->step.is_significant;
+    const struct compared *k = comparison_judged(c);
+    return k->change_ns.has && !k->is_significant;
 }
 
 /* The removed cause whose prediction is c->expected_mean_ns; NULL = none. */
@@ -179,6 +180,15 @@ static int is_beyond(const struct comparison *c)
 /* ---- findings -----------------------------------------------------------------------------------------------------
  */
 
+/* Of steps with other numbers of samples: how many samples a second. */
+static struct phrase throughput_of(const struct comparison *c)
+{
+    double before = c->equal.per_second_before, after = c->equal.per_second_after;
+    return is_chance(c)
+               ? PHRASE(NO_CHANGE_OF_THROUGHPUT, slot_number(before), slot_number(after))
+               : PHRASE(THROUGHPUT_CHANGED, slot_number(after), slot_number(before), slot_factor(after / before));
+}
+
 static struct phrase headline_of(struct report *rep, const struct comparison *c)
 {
     const struct slot after = slot_time(c->step.after_ns), before = slot_time(c->step.before_ns);
@@ -188,6 +198,8 @@ static struct phrase headline_of(struct report *rep, const struct comparison *c)
     const char *part = 2 * llabs(by) >= llabs(saved_ns(c)) && by != 0 ? part_words(c, most) : NULL;
     if (!c->step.change_ns.has)
         return PHRASE(CHANGE_UNKNOWN, slot_count(c->least_steps));
+    if (comparison_is_of_samples(c))
+        return throughput_of(c);
     if (is_chance(c))
         return PHRASE(NO_CHANGE, before, after);
     if (p) {
@@ -227,6 +239,11 @@ static void say_support_of(struct report *rep, struct comparison *c)
     const struct compared *s = &c->step;
     struct said *out = &c->said;
     said_add(out, of_programs(c));
+    if (comparison_is_of_samples(c)) {
+        said_add(out, PHRASE(SAMPLES_OF_STEP, slot_count(c->equal.samples_after), slot_count(c->equal.samples_before)));
+        said_add(out, PHRASE(STEP_WAS, slot_time(s->before_ns), slot_time(s->after_ns)));
+        return; /* parts of steps of other work do not explain the change */
+    }
     if (!s->change_ns.has)
         said_add(out, PHRASE(STEP_WAS, slot_time(s->before_ns), slot_time(s->after_ns)));
     else if (!is_chance(c) && s->before_ns > 0 && s->after_ns > 0)
@@ -255,7 +272,8 @@ static void put(struct phrase out[COMPARED_MAX], struct phrase p)
 static struct phrase median_of(const struct comparison *c)
 {
     const double differ = 0.05;
-    if (is_chance(c) || c->median_after_ns <= 0 || c->step.after_ns <= 0 || !c->step.change_ns.has)
+    if (comparison_is_of_samples(c) || is_chance(c) || c->median_after_ns <= 0 || c->step.after_ns <= 0 ||
+        !c->step.change_ns.has)
         return PHRASE(NONE);
     double median = (double)c->median_before_ns / (double)c->median_after_ns,
            mean = (double)c->step.before_ns / (double)c->step.after_ns;
@@ -275,7 +293,9 @@ static int is_growth_said(const struct said *s)
 static void say_more(struct report *rep, struct comparison *c)
 {
     enum part grew[N_PARTS];
-    int n = saved_ns(c) > 0 && !is_chance(c) && !is_growth_said(&c->said) ? parts_changed(rep, c, 1, grew) : 0;
+    int n = saved_ns(c) > 0 && !comparison_is_of_samples(c) && !is_chance(c) && !is_growth_said(&c->said)
+                ? parts_changed(rep, c, 1, grew)
+                : 0;
     if (c->nodes_before && *c->nodes_before) {
         put(c->more, PHRASE(NODES_BEFORE, slot_name(c->nodes_before)));
         put(c->more, PHRASE(NODES_AFTER, slot_name(c->nodes_after)));
@@ -398,6 +418,21 @@ static const char *signed_time(struct report *rep, double ns)
     return report_text(rep, "%s", fmt_signed(fmt_time(llround(ns)), (double)llround(ns)).text);
 }
 
+/* The interval of what the headline states. */
+static struct phrase interval_said(struct report *rep, const struct comparison *c)
+{
+    const struct interval *i = comparison_is_of_samples(c) ? &c->equal.ratio : &c->step.change_ns;
+    int is_of_samples = comparison_is_of_samples(c), is_repeated = c->n_before + c->n_after > 2;
+    const char *lo = is_of_samples ? report_text(rep, "%s", fmt_x(i->lo).text) : signed_time(rep, i->lo),
+               *hi = is_of_samples ? report_text(rep, "%s", fmt_x(i->hi).text) : signed_time(rep, i->hi);
+    const struct slot range = slot_name(strcmp(lo, hi)  ? report_text(rep, "%s to %s", lo, hi)
+                                        : is_of_samples ? lo
+                                                        : report_text(rep, "%s", fmt_time_range(i->lo, i->hi).text));
+    if (is_of_samples)
+        return is_repeated ? PHRASE(INTERVAL_OF_RATIO, range) : PHRASE(INTERVAL_OF_RATIO_OF_TWO_RUNS, range);
+    return is_repeated ? PHRASE(INTERVAL_OF_CHANGE, range) : PHRASE(INTERVAL_OF_TWO_RUNS, range);
+}
+
 /* How to remove the doubt. */
 static struct phrase improvement(const struct report *rep, const struct comparison *c)
 {
@@ -425,18 +460,12 @@ static struct phrase improvement(const struct report *rep, const struct comparis
 
 static void say_how_sure_of(struct report *rep, struct comparison *c)
 {
-    const struct interval *i = &c->step.change_ns;
     const struct prediction *p = removed(c);
     add(c, SURE_CAUSE,
         PHRASE(COUNTED_BOTH, slot_count(c->steps_before), slot_count(c->n_before), slot_count(c->steps_after),
                slot_count(c->n_after)));
-    if (i->has) {
-        const char *lo = signed_time(rep, i->lo), *hi = signed_time(rep, i->hi);
-        const struct slot range = slot_name(strcmp(lo, hi) ? report_text(rep, "%s to %s", lo, hi)
-                                                           : report_text(rep, "%s", fmt_time_range(i->lo, i->hi).text));
-        add(c, SURE_CAUSE,
-            c->n_before + c->n_after > 2 ? PHRASE(INTERVAL_OF_CHANGE, range) : PHRASE(INTERVAL_OF_TWO_RUNS, range));
-    }
+    if (c->step.change_ns.has)
+        add(c, SURE_CAUSE, interval_said(rep, c));
     add(c, SURE_CAUSE, PHRASE(CONFIDENCE, slot_name(confidence_word(c->confidence)), slot_name(c->confidence_because)));
     if (c->tried.has) {
         add(c, SURE_FORECAST, PHRASE(FORECAST_OF_MEDIAN));

@@ -43,7 +43,8 @@ struct changes {
     /* Sums over GPUs; counts in columns that are counts. 0 unless both sides have GPUs. */
     int64_t gpu[N_DEVICE_COLUMNS][N_SIDES];
     int has_steps;                /* they are compared too */
-    int64_t n_steps[N_SIDES];     /* of the runs; if they differ, totals show other work, not a change */
+    int64_t n_steps[N_SIDES];     /* of the runs; if their samples differ, totals show other work, not a change */
+    int64_t batch[N_SIDES];       /* samples of a step; 0: not known of both */
     int64_t run_ns[N_SIDES];      /* of the whole runs; 0: not known of both, too short, or of another batch */
     int is_run_told;              /* run_ns are known and of one command, at least up to arguments or a new name */
     const char *program[N_SIDES]; /* names of the programs if they differ, else "" */

@@ -66,6 +66,9 @@ static void put_comparison(const struct comparison *c, struct doc *d)
         if (!compared_is_small(&c->part[parts[i]], &c->step))
             put_compared(c, part_name(parts[i]), &c->part[parts[i]], d);
     put_compared(c, "step", &c->step, d);
+    if (comparison_is_of_samples(c))
+        put_compared(c, say_phrase(&d->arena, &PHRASE(TIME_OF_SAMPLES, slot_count(c->equal.samples_before))),
+                     &c->equal.time, d);
     for (int p = 0; p < N_PARTS; p++)
         if (!c->part[p].has_before && !c->part[p].has_after)
             missing[n_missing++] = part_name((enum part)p);

@@ -40,6 +40,16 @@ check "each node count is compared" jq -e '[.comparisons[].n_nodes] == [1, 2] an
 check "a run compared with itself is said, of the others not" jq -e '[.comparisons[].finding] == ["NO_CHANGE", "CAUSE_FIXED"]
     and [.comparisons[].confidence_because | test("compared with themselves")] == [true, false]
     and (.comparisons[0].sentence | startswith("On 1 node, "))' "$TMP/site/report.json"
+# A larger batch: steps take longer, but more samples are processed.
+fixture_run "$TMP/large" 2 id=large batch=128 compute=120000000
+fixture_pack "$TMP/large" "$TMP/large.tar"
+check_status 0 "twice the batch" "$report" -q --baseline "$TMP/fast.tar" -- "$TMP/large.tar" -o "$TMP/batch"
+check "samples per second are compared, not steps of other work" jq -e '.comparisons[0] | .finding == "THROUGHPUT_CHANGED"
+    and .step.after_ns > .step.before_ns and .differing == "" and .predictions == []
+    and (.equal_work | .samples_before == 64 and .samples_after == 128 and .before_ns > .after_ns and .is_significant
+        and .throughput_ratio_interval.lo > 1) and (.support | startswith("A step has 128 samples instead of 64."))' "$TMP/batch/report.json"
+check "... and the parts of a step get no verdict" test "$(grep -c ',other work$' "$TMP/batch/tables/compare-2.csv")" -ge 3
+check "... but the time for as many samples has one" grep -q '^time for 64 samples,.*,shorter$' "$TMP/batch/tables/compare-2.csv"
 # The same training with no loader worker and with four (TensorBoard plugin's samples): the result of tb_plugin's
 # article.
 pair=$SHARED/data/traces/kineto

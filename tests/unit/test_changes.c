@@ -274,6 +274,7 @@ struct made {
     struct kernel kernels[2];
     int64_t span_ns, idle_ns;
     int lacks_kernels, n_more_gpus, n_steps, n_more_runs;
+    int64_t batch;  /* 0 = not known */
     int64_t run_ns; /* that the process of its rank ran */
     const char *program;
     const char *const *command; /* of 5 words; NULL = not known */
@@ -295,6 +296,7 @@ static struct said said_of(struct made before, struct made after)
         const struct made *m = side ? &after : &before;
         runs[side] = made_gpu(m->kernels, 2, m->span_ns, m->idle_ns);
         runs[side]->traces[0].lacks_kernels = m->lacks_kernels;
+        runs[side]->program.global_batch = m->batch;
         runs[side]->program.name = m->program ? m->program : "";
         runs[side]->command = (const char **)m->command;
         runs[side]->n_command = m->command ? 5 : 0;
@@ -491,6 +493,17 @@ static void test_unequal_steps(void **state)
     s = said_of(some, less);
     assert_int_equal(s.headline.id, PHRASE_CHANGED_TOTAL);
     assert_false(says(&s, PHRASE_CHANGED_OTHER_STEPS));
+    some.batch = 64;
+    less.batch = 128; /* then a call is other work too */
+    s = said_of(some, less);
+    assert_int_equal(s.headline.id, PHRASE_CHANGED_UNEQUAL);
+    assert_int_equal(s.support[0].id, PHRASE_CHANGED_OTHER_SAMPLES);
+    assert_int_equal(s.support[0].slot[0].count, 128);
+    assert_false(says(&s, PHRASE_CHANGED_MOST_PER_CALL) || says(&s, PHRASE_CHANGED_LONGER));
+    less.n_steps = 3; /* as many samples in half as many steps */
+    assert_int_equal(said_of(some, less).headline.id, PHRASE_CHANGED_TOTAL);
+    less.batch = 0;
+    assert_int_equal(said_of(some, less).support[0].id, PHRASE_CHANGED_OTHER_STEPS);
 }
 
 /* If kernels are missing on a side, or one has more GPUs, their sums are not compared, and the report says why. */

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
+
 static void tell(struct report *rep, struct run **runs, int n)
 {
     struct analyse_options o = made_options();
@@ -269,11 +271,12 @@ static void test_like_with_like(void **state)
     }
 }
 
-/* Steps that differ by less than they scatter; other node counts are not compared; a different batch is reported. */
+/* Steps that differ by less than they scatter; other node counts are not compared; a different batch is reported unless
+ * samples are compared. */
 static void test_no_difference(void **state)
 {
     (void)state;
-    struct run *old[] = {made_run(1, 64), made_even_run(2, 64, 10, 40, 1, 0, 0)}, *new[] = {made_run(1, 32)};
+    struct run *old[] = {made_run(1, 64), made_even_run(2, 64, 10, 40, 1, 0, 0)}, *new[] = {made_run(1, -1)};
     for (int s = 0; s < 40; s++) {
         const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 1000 + s % 7 * 50},
                       b[N_CATEGORIES] = {[CAT_COMPUTE] = 1000 + s % 5 * 75};
@@ -286,12 +289,73 @@ static void test_no_difference(void **state)
     assert_int_equal(compare(&after, &before), 1);
     assert_true(after.comparisons[0].step.change_ns.has);
     assert_false(after.comparisons[0].step.is_significant);
+    assert_false(comparison_is_of_samples(&after.comparisons[0]));
     assert_string_equal(after.comparisons[0].differing, "global batch");
     report_free(&before);
     report_free(&after);
     run_free(old[0]);
     run_free(old[1]);
     run_free(new[0]);
+}
+
+/* A step of another batch is other work. Samples per second are compared, faster or slower, whatever a step takes. */
+static void test_other_batch(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t batch, before_ns, after_ns;
+        enum phrase_id is;
+        int direction;                                             /* of the time for as many samples */
+    } cases[] = {{128, 1000, 1600, PHRASE_THROUGHPUT_CHANGED, -1}, /* longer steps, but more samples a second */
+                 {32, 1000, 800, PHRASE_THROUGHPUT_CHANGED, 1},
+                 {128, 1000, 2000, PHRASE_NO_CHANGE_OF_THROUGHPUT, 0},
+                 {64, 1000, 1600, PHRASE_STEP_SLOWER_BY, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *old[] = {made_run(1, 64)}, *new[] = {made_run(1, cases[i].batch)};
+        for (int s = 0; s < 40; s++) {
+            int64_t scatter = s % 5;
+            const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = cases[i].before_ns + scatter - 60, [CAT_DATA] = 60},
+                          b[N_CATEGORIES] = {[CAT_COMPUTE] = cases[i].after_ns + 2 * scatter};
+            made_step(old[0], run_rank_at(old[0], 0), a);
+            made_step(new[0], run_rank_at(new[0], 0), b);
+        }
+        struct report before = {0}, after = {0};
+        tell(&before, old, 1);
+        tell(&after, new, 1);
+        before.runs[0].classes[CLASS_DATA].verdict = VERDICT_LIMITS; /* a forecast that a step of 64 samples keeps */
+        assert_int_equal(compare(&after, &before), 1);
+        narrate(&after);
+        narrate_comparisons(&after);
+        const struct comparison *c = &after.comparisons[0];
+        const struct compared *k = comparison_judged(c);
+        const struct equal_work *e = &c->equal;
+        int is_of_samples = cases[i].batch != 64;
+        assert_int_equal(comparison_is_of_samples(c), is_of_samples);
+        assert_int_equal(c->said.headline.id, cases[i].is);
+        assert_string_equal(c->differing, "");
+        assert_int_equal(c->step.before_ns, cases[i].before_ns + 2);
+        assert_int_equal(c->step.after_ns, cases[i].after_ns + 4);
+        assert_int_equal(c->n_predictions, is_of_samples ? 0 : 1);
+        if (is_of_samples) {
+            double ratio = e->per_second_after / e->per_second_before;
+            assert_int_equal(e->samples_before, 64);
+            assert_int_equal(e->samples_after, cases[i].batch);
+            assert_int_equal(k->before_ns, c->step.before_ns); /* the time for 64 samples */
+            assert_int_equal(k->after_ns, llround((double)c->step.after_ns * 64 / (double)cases[i].batch));
+            assert_true(fabs(ratio * (double)k->after_ns / (double)k->before_ns - 1) < 1e-3);
+            assert_true(e->ratio.lo <= ratio && ratio <= e->ratio.hi);
+            assert_int_equal(k->change_ns.hi < 0 ? -1 : k->change_ns.lo > 0, cases[i].direction);
+            assert_int_equal(k->is_significant, cases[i].direction != 0);
+            assert_int_equal(c->said.support[0].id, PHRASE_SAMPLES_OF_STEP);
+            assert_int_equal(c->said.support[1].id, PHRASE_STEP_WAS);
+            assert_int_equal(c->said.support[2].id, PHRASE_NONE); /* no part explains it */
+            assert_int_equal(c->forecast[0].id, PHRASE_NONE);
+        }
+        report_free(&before);
+        report_free(&after);
+        run_free(old[0]);
+        run_free(new[0]);
+    }
 }
 
 /* A slow step after the change counts in the mean but not in a gain; predictions are of the median step as well. */
@@ -707,6 +771,7 @@ int main(void)
         cmocka_unit_test(test_more_than_promised), cmocka_unit_test(test_chance_is_no_gain),
         cmocka_unit_test(test_several_and_longer), cmocka_unit_test(test_forecast_that_missed),
         cmocka_unit_test(test_unknown_is_no_zero), cmocka_unit_test(test_unknown_on_one_side),
+        cmocka_unit_test(test_other_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

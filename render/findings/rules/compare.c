@@ -199,6 +199,65 @@ static struct compared compared_of(const struct side *a, const struct side *b, i
     return c;
 }
 
+/* Global batch of all runs of a side; -1 = not known, or not of one size. */
+static int64_t batch_of(const struct side *s)
+{
+    int64_t batch = s->runs[0]->run->program.global_batch;
+    for (int i = 1; i < s->n; i++)
+        batch = s->runs[i]->run->program.global_batch == batch ? batch : -1;
+    return batch;
+}
+
+/* Samples of a mean step. The last of an epoch may have fewer than the batch. */
+static double samples_of(const struct side *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->n; i++)
+        sum += s->runs[i]->throughput * 1e-9 * (double)s->runs[i]->step.mean_ns * (double)s->runs[i]->n_counted;
+    return s->n_steps > 0 ? sum / (double)s->n_steps : 0;
+}
+
+static double step_of(const double mean[N_PARTS])
+{
+    double sum = 0;
+    for (int p = 0; p < N_PARTS; p++)
+        sum += mean[p];
+    return sum;
+}
+
+/* Steps of other batches are not the same work, so the times of as many samples are compared. */
+static struct equal_work equal_work_of(const struct side *a, const struct side *b)
+{
+    struct equal_work e = {0};
+    int64_t batch[] = {batch_of(a), batch_of(b)};
+    double samples[] = {samples_of(a), samples_of(b)};
+    if (batch[0] <= 0 || batch[1] <= 0 || batch[0] == batch[1] || samples[0] <= 0 || samples[1] <= 0 ||
+        a->step_ns <= 0 || b->step_ns <= 0)
+        return e;
+    double x = (double)batch[0] / samples[0], y = (double)batch[0] / samples[1]; /* steps for the samples before */
+    e.samples_before = batch[0];
+    e.samples_after = batch[1];
+    e.per_second_before = 1e9 * samples[0] / (double)a->step_ns;
+    e.per_second_after = 1e9 * samples[1] / (double)b->step_ns;
+    e.time = (struct compared){.before_ns = llround(x * (double)a->step_ns),
+                               .after_ns = llround(y * (double)b->step_ns),
+                               .has_before = 1,
+                               .has_after = 1};
+    double(*drawn)[BOOTSTRAP_RESAMPLES] = a->mean && b->mean ? calloc(2, sizeof *drawn) : NULL;
+    for (int k = 0; k < BOOTSTRAP_RESAMPLES && drawn; k++) {
+        double before = x * step_of(a->mean[k]), after = y * step_of(b->mean[k]);
+        drawn[0][k] = after - before;
+        drawn[1][k] = after > 0 ? before / after : 0;
+    }
+    if (drawn) {
+        e.time.change_ns = percentile_interval(drawn[0], BOOTSTRAP_RESAMPLES);
+        e.ratio = percentile_interval(drawn[1], BOOTSTRAP_RESAMPLES);
+        e.time.is_significant = e.time.change_ns.lo > 0 || e.time.change_ns.hi < 0;
+    }
+    free(drawn);
+    return e;
+}
+
 /* Mean time that a class costs a step, over the runs of a side. is_exchange: all communication instead of transfer */
 static int64_t class_ns(const struct side *s, enum cause_class cls, int is_exchange)
 {
@@ -320,18 +379,19 @@ static int is_change_of_nodes(const struct run *a, const struct run *b, unsigned
            !(which & may_be_changed) && !has_other_command(a, b);
 }
 
-/* Code, its version, kernels, threads and CPU quota may be what was changed; the machine below may not. */
-static const char *differing(struct report *rep, const struct run *a, const struct run *b)
+/* Code, its version, kernels, threads and CPU quota may be what was changed; the machine below may not. The batch may
+ * if samples are compared. */
+static const char *differing(struct report *rep, const struct run *a, const struct run *b, int is_of_samples)
 {
     const struct run_program *p = &a->program, *q = &b->program;
     unsigned which = unlike(&rep->thresholds, a, b);
     if (is_change_of_nodes(a, b, which))
         which &= ~(1U << UNLIKE_NODES);
-    return strcmp(p->model, q->model) != 0       ? "model"
-           : strcmp(p->dataset, q->dataset) != 0 ? "data set"
-           : p->global_batch != q->global_batch  ? "global batch"
-           : a->n_ranks != b->n_ranks            ? "number of ranks"
-                                                 : unlike_names(rep, which & ~may_be_changed);
+    return strcmp(p->model, q->model) != 0                        ? "model"
+           : strcmp(p->dataset, q->dataset) != 0                  ? "data set"
+           : p->global_batch != q->global_batch && !is_of_samples ? "global batch"
+           : a->n_ranks != b->n_ranks                             ? "number of ranks"
+                                                                  : unlike_names(rep, which & ~may_be_changed);
 }
 
 static int64_t least_steps(const struct side *s, int64_t least)
@@ -451,7 +511,10 @@ static void compare_at(struct report *rep, const struct report *before, const st
     c->steps_after = b.n_steps;
     c->median_before_ns = median(rep, &a, -1);
     c->median_after_ns = median(rep, &b, -1);
-    c->tried = tried_of(&a, &b, c->median_before_ns, c->median_after_ns);
+    c->equal = equal_work_of(&a, &b);
+    int is_of_samples = comparison_is_of_samples(c); /* forecasts are of steps of the batch before */
+    c->tried =
+        is_of_samples ? (struct tried){.command = ""} : tried_of(&a, &b, c->median_before_ns, c->median_after_ns);
     c->tried.command = dcr_arena_strdup(&rep->arena, c->tried.command);
     c->step = compared_of(&a, &b, -1);
     c->utilization_before = utilization(&a);
@@ -459,12 +522,13 @@ static void compare_at(struct report *rep, const struct report *before, const st
     for (int p = 0; p < N_PARTS; p++)
         c->part[p] = compared_of(&a, &b, p);
     c->achieved_ns = c->median_before_ns - c->median_after_ns;
-    fill_predictions(rep, c, &a, &b);
+    if (!is_of_samples)
+        fill_predictions(rep, c, &a, &b);
     c->differing = ""; /* repetitions of one side may differ among themselves too */
     for (int i = 0; i < a.n && !*c->differing; i++)
-        c->differing = differing(rep, b.runs[0]->run, a.runs[i]->run);
+        c->differing = differing(rep, b.runs[0]->run, a.runs[i]->run, is_of_samples);
     for (int i = 1; i < b.n && !*c->differing; i++)
-        c->differing = differing(rep, a.runs[0]->run, b.runs[i]->run);
+        c->differing = differing(rep, a.runs[0]->run, b.runs[i]->run, is_of_samples);
     c->nodes_before = c->nodes_after = "";
     const struct run *x = a.runs[0]->run, *y = b.runs[0]->run;
     if (x->node_kind == NODES_SHARES && y->node_kind == NODES_SHARES &&

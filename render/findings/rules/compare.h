@@ -64,6 +64,14 @@ struct tried {
 
 enum { COMPARED_MAX = 3 }; /* sentences of a paragraph */
 
+/* What as many samples take on both sides, if a step has another number of them. */
+struct equal_work {
+    int64_t samples_before, samples_after; /* of a step; 0: equal, or not known of every run */
+    double per_second_before, per_second_after;
+    struct interval ratio; /* 95 %, of samples per second, after / before */
+    struct compared time;  /* of samples_before on both sides */
+};
+
 /* Runs of one node count and one number of ranks on both sides; of one configuration if both sides have it. */
 struct comparison {
     int n_nodes, n_ranks, n_before, n_after; /* runs */
@@ -71,12 +79,14 @@ struct comparison {
     const char *label;                       /* "4 nodes", with ", 8 ranks" or the series if that alone is not unique */
     const char *anchor;                      /* unique: "4", "4-2" */
     int64_t steps_before, steps_after;
+    struct equal_work equal;
     struct compared step, part[N_PARTS];          /* the parts of each side sum to its step */
     int64_t median_before_ns, median_after_ns;    /* of the steps */
     double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0: no trace gives it */
     struct prediction predictions[N_CLASSES];
-    int n_predictions;        /* the cause that the report before names first, then by predicted gain */
-    int64_t expected_ns;      /* prediction for the first cause that was removed; 0: none was removed */
+    int n_predictions;   /* the cause that the report before names first, then by predicted gain; 0: steps of other work
+                          */
+    int64_t expected_ns; /* prediction for the first cause that was removed; 0: none was removed */
     int64_t expected_mean_ns; /* the same of the mean step */
     int64_t achieved_ns;      /* median step before - median step after: single slow steps must not count */
     struct tried tried;
@@ -100,6 +110,18 @@ struct comparison {
 /** comparison_is_repeated - does a side have repetitions? Else the intervals lack the spread between runs, so a change
  *  outside of them is not established. */
 int comparison_is_repeated(const struct comparison *c);
+
+/** comparison_is_of_samples - has a step other samples than before? Then samples per second are compared, and the times
+ *  of a step and its parts get no verdict. */
+static inline int comparison_is_of_samples(const struct comparison *c)
+{
+    return c->equal.samples_before > 0;
+}
+/** comparison_judged - the time of equal work on both sides. */
+static inline const struct compared *comparison_judged(const struct comparison *c)
+{
+    return comparison_is_of_samples(c) ? &c->equal.time : &c->step;
+}
 
 /** comparison_order - the parts that took time on a side, by their change, the largest first; last those that a side
  * did not record. out      shape (N_PARTS) returns  how many */

@@ -76,6 +76,9 @@ void changes_of_report(struct report *rep, const struct report *before)
     c->has_steps = rep->n_comparisons > 0;
     c->n_steps[BEFORE] = before->runs[0].n_steps;
     c->n_steps[AFTER] = rep->runs[0].n_steps;
+    const int64_t batch[] = {before->runs[0].run->program.global_batch, rep->runs[0].run->program.global_batch};
+    for (int side = 0; side < N_SIDES; side++)
+        c->batch[side] = batch[BEFORE] > 0 && batch[AFTER] > 0 ? batch[side] : 0;
     fill_run_times(c, before->runs[0].run, rep->runs[0].run);
     const char *programs[N_SIDES];
     if (has_other_program(before->runs[0].run, rep->runs[0].run, programs) && *programs[BEFORE] && *programs[AFTER])

@@ -83,6 +83,14 @@ static const struct comparison *comparison_of(const struct report *rep, const st
     return c && c->n_nodes == last->n_nodes && c->n_ranks == last->n_ranks ? c : NULL;
 }
 
+/* Of steps with other numbers of samples. */
+static void add_compared_throughput(struct site *s, json_t *list, const struct equal_work *e)
+{
+    add_key(s, list, FACT(KEY_THROUGHPUT_CHANGE),
+            site_text(s, "%s \xe2\x86\x92 %s", fmt_number(e->per_second_before).text,
+                      throughput_text(s, e->per_second_after)));
+}
+
 static void add_compared_step(struct site *s, json_t *list, const struct comparison *c)
 {
     int64_t before = c->step.before_ns, after = c->step.after_ns, longest = before > after ? before : after;
@@ -201,11 +209,15 @@ json_t *view_keys(struct site *s, const struct series *series)
         add_speedup(s, list, series);
     } else {
         const struct comparison *c = comparison_of(s->rep, last);
+        bool is_of_samples = c && comparison_is_of_samples(c);
+        if (is_of_samples)
+            add_compared_throughput(s, list, &c->equal);
         if (c)
             add_compared_step(s, list, c);
         else
             add_run_step(s, list, point_step(s->rep, last), last->step_interval);
-        add_throughput(s, list, series);
+        if (!is_of_samples)
+            add_throughput(s, list, series);
     }
     add_series_cause(s, list, series);
     return list;

@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* step: NULL if the steps of both sides are not equal work, then there is no verdict on their times */
 static const char *verdict_on(struct site *s, const struct compared *c, const struct compared *step)
 {
     const struct phrase missing = c->has_before  ? PHRASE(NOT_RECORDED_AFTER)
                                   : c->has_after ? PHRASE(NOT_RECORDED_BEFORE)
                                                  : PHRASE(FACT_NOT_RECORDED);
     return !compared_has(c)                 ? say_phrase(&s->arena, &missing)
+           : !step                          ? say_phrase(&s->arena, &PHRASE(OTHER_WORK))
            : compared_is_unchanged(c, step) ? "unchanged"
            : !c->change_ns.has              ? say_phrase(&s->arena, &PHRASE(TOO_FEW_STEPS))
            : !c->is_significant             ? say_phrase(&s->arena, &PHRASE(MAY_BE_CHANCE))
@@ -77,7 +79,7 @@ static void add_compared(struct site *s, json_t *t, const char *name, const stru
     if (!has_interval)
         return;
     view_cell_interval(s, t, i->has ? interval_in(s, i, longest_ns) : NULL, *i, "ns");
-    bool is_certain = c->is_significant && repeated && !compared_is_unchanged(c, step);
+    bool is_certain = step && c->is_significant && repeated && !compared_is_unchanged(c, step);
     view_cell_class(s, t, verdict_on(s, c, step), !is_certain ? "v-na" : i->hi < 0 ? "v-fine" : "v-limits");
 }
 
@@ -87,12 +89,18 @@ static const char *name_of(const struct site *s, const struct comparison *c)
     return c->n_nodes <= 0 && s->rep->n_comparisons == 1 ? "These runs" : c->label;
 }
 
+/* The row of what is equal work on both sides. */
+static const char *samples_row(struct site *s, const struct comparison *c)
+{
+    return say_phrase(&s->arena, &PHRASE(TIME_OF_SAMPLES, slot_count(c->equal.samples_before)));
+}
+
 /* "data loading, -29.0 ms" */
 static const char *changed_most(struct site *s, const struct comparison *c)
 {
     enum part parts[N_PARTS];
     const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
-    return most && compared_has(most) && most->after_ns != most->before_ns
+    return most && !comparison_is_of_samples(c) && compared_has(most) && most->after_ns != most->before_ns
                ? site_text(s, "%s, %s", part_name(parts[0]),
                            fmt_time_beside(most->after_ns - most->before_ns, compared_longest(&c->step)).text)
                : "none";
@@ -108,11 +116,14 @@ static json_t *parts_table(struct site *s, const struct comparison *c)
                slot_things(c->steps_before, "step"), slot_things(c->steps_after, "step"));
     is.id = has_interval ? TABLE_COMPARED_PARTS_CERTAIN : is.id;
     json_t *t = view_table(s, &is);
+    bool is_of_samples = comparison_is_of_samples(c), is_repeated = comparison_is_repeated(c);
+    const struct compared *step = is_of_samples ? NULL : &c->step;
+    int64_t longest_ns = compared_longest(&c->step);
     for (int i = 0; i < n; i++)
-        add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], &c->step, compared_longest(&c->step),
-                     comparison_is_repeated(c), has_interval);
-    add_compared(s, t, "whole step", &c->step, &c->step, compared_longest(&c->step), comparison_is_repeated(c),
-                 has_interval);
+        add_compared(s, t, part_name(parts[i]), &c->part[parts[i]], step, longest_ns, is_repeated, has_interval);
+    add_compared(s, t, "whole step", &c->step, step, longest_ns, is_repeated, has_interval);
+    if (is_of_samples)
+        add_compared(s, t, samples_row(s, c), &c->equal.time, &c->equal.time, longest_ns, is_repeated, has_interval);
     return t;
 }
 
@@ -120,13 +131,14 @@ static json_t *parts_table(struct site *s, const struct comparison *c)
 static void drop_small_parts(struct site *s, const struct comparison *c, json_t *table)
 {
     enum part parts[N_PARTS];
-    size_t row[N_PARTS + 1], n = 0;
-    int n_parts = comparison_order(c, parts);
+    size_t row[N_PARTS + 2], n = 0;
+    int n_parts = comparison_order(c, parts), n_rows = n_parts + 1 + comparison_is_of_samples(c);
     for (int i = 0; i < n_parts; i++)
         if (!compared_is_small(&c->part[parts[i]], &c->step))
             row[n++] = (size_t)i;
-    row[n++] = (size_t)n_parts; /* the step */
-    if (n <= (size_t)n_parts)
+    for (int i = n_parts; i < n_rows; i++)
+        row[n++] = (size_t)i; /* the step, and as many samples */
+    if (n < (size_t)n_rows)
         view_keep_rows(s, table, row, n);
 }
 
@@ -144,14 +156,17 @@ void view_compared(struct site *s, json_t *data)
         return;
     int64_t longest_ns = 0;
     for (int i = 0; i < rep->n_comparisons; i++) {
-        int64_t ns = compared_longest(&rep->comparisons[i].step);
+        int64_t ns = compared_longest(comparison_judged(&rep->comparisons[i]));
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
     json_t *t = view_table(s, TABLE(COMPARED, slot_name(unit_of(s, longest_ns))));
     for (int i = 0; i < rep->n_comparisons; i++) {
-        add_compared(s, t, name_of(s, &rep->comparisons[i]), &rep->comparisons[i].step, &rep->comparisons[i].step,
-                     longest_ns, comparison_is_repeated(&rep->comparisons[i]), true);
-        view_cell(s, t, changed_most(s, &rep->comparisons[i]));
+        const struct comparison *c = &rep->comparisons[i];
+        const struct compared *judged = comparison_judged(c);
+        const char *name = name_of(s, c);
+        add_compared(s, t, comparison_is_of_samples(c) ? site_text(s, "%s, %s", name, samples_row(s, c)) : name, judged,
+                     judged, longest_ns, comparison_is_repeated(c), true);
+        view_cell(s, t, changed_most(s, c));
         json_t *rows = json_object_get(t, "rows");
         view_text(s, json_array_get(rows, json_array_size(rows) - 1), "href",
                   site_text(s, "compare.html#nodes-%s", rep->comparisons[i].anchor));
@@ -202,14 +217,15 @@ static json_t *tried_table(struct site *s, const struct comparison *c)
     return table;
 }
 
-/* The change of the step, in words that fit under two columns. */
-static const char *change_words(struct site *s, const struct compared *step)
+/* The change of the step, or of samples per second, in words that fit under two columns. */
+static const char *change_words(struct site *s, const struct comparison *c)
 {
-    const struct phrase said =
-        !step->change_ns.has ? PHRASE(TOO_FEW_TO_TELL)
-        : !step->is_significant || step->after_ns <= 0 || step->before_ns <= 0
-            ? PHRASE(MAY_BE_CHANCE)
-            : PHRASE(TIMES_AS_FAST, slot_factor((double)step->before_ns / (double)step->after_ns));
+    const struct compared *k = comparison_judged(c);
+    const struct slot factor = slot_factor(k->after_ns > 0 ? (double)k->before_ns / (double)k->after_ns : 0);
+    const struct phrase said = !k->change_ns.has                                             ? PHRASE(TOO_FEW_TO_TELL)
+                               : !k->is_significant || k->after_ns <= 0 || k->before_ns <= 0 ? PHRASE(MAY_BE_CHANCE)
+                               : comparison_is_of_samples(c) ? PHRASE(TIMES_THE_SAMPLES, factor)
+                                                             : PHRASE(TIMES_AS_FAST, factor);
     return say_phrase(&s->arena, &said);
 }
 
@@ -219,8 +235,12 @@ static const char *chart_title(struct site *s, const struct comparison *c)
     enum part parts[N_PARTS];
     const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
     int is_told = most && compared_has(most) && (most->is_significant || !c->step.change_ns.has);
+    const struct equal_work *e = &c->equal;
     struct said found = {.headline =
-                             is_told ? PHRASE(MOST_CHANGED, slot_name(part_name(parts[0]))) : PHRASE(NONE_CHANGED)};
+                             comparison_is_of_samples(c)
+                                 ? PHRASE(STEPS_OF_SAMPLES, slot_count(e->samples_after), slot_count(e->samples_before))
+                             : is_told ? PHRASE(MOST_CHANGED, slot_name(part_name(parts[0])))
+                                       : PHRASE(NONE_CHANGED)};
     return say_title(&s->arena, &found);
 }
 
@@ -246,15 +266,15 @@ static json_t *figure(struct site *s, const struct report *rep)
     for (int i = 0; i < rep->n_comparisons; i++) {
         const struct comparison *c = &rep->comparisons[i];
         dcr_buf_printf(&alt, " %s: %s before, %s after: %s.", c->label, fmt_time(c->step.before_ns).text,
-                       fmt_time(c->step.after_ns).text, change_words(s, &c->step));
+                       fmt_time(c->step.after_ns).text, change_words(s, c));
         for (int side = 0; side < 2; side++) {
             double *v = dcr_arena_alloc(&s->arena, N_PARTS * sizeof *v);
             for (int k = 0; k < N_PARTS; k++)
                 v[k] = (double)(side ? c->part[k].after_ns : c->part[k].before_ns) / axis.ns;
             bars[n++] = (struct stack_bar){.label = side ? "after" : "before", .value = v};
         }
-        names[i] = site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%s, ", c->label) : "",
-                             change_words(s, &c->step));
+        names[i] =
+            site_text(s, "%s%s", rep->n_comparisons > 1 ? site_text(s, "%s, ", c->label) : "", change_words(s, c));
     }
     struct chart_stack spec = {
         .text = {"Before and after", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},

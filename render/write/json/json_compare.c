@@ -7,14 +7,31 @@
 #include "render/metrics/changes.h"
 #include "render/say/say.h"
 
+static json_t *interval_json(const struct interval *i)
+{
+    return i->has ? json_pack("{s:o, s:o}", "lo", value_real(1, i->lo), "hi", value_real(1, i->hi)) : json_null();
+}
+
 static json_t *compared_json(const struct compared *c)
 {
-    json_t *interval = c->change_ns.has ? json_pack("{s:o, s:o}", "lo", value_real(1, c->change_ns.lo), "hi",
-                                                    value_real(1, c->change_ns.hi))
-                                        : json_null();
     return json_pack("{s:o, s:o, s:o, s:o}", "before_ns", value_int(c->has_before, c->before_ns), "after_ns",
-                     value_int(c->has_after, c->after_ns), "change_interval_ns", interval, "is_significant",
-                     c->change_ns.has ? json_boolean(c->is_significant) : json_null());
+                     value_int(c->has_after, c->after_ns), "change_interval_ns", interval_json(&c->change_ns),
+                     "is_significant", c->change_ns.has ? json_boolean(c->is_significant) : json_null());
+}
+
+static json_t *equal_work_json(const struct comparison *c)
+{
+    const struct equal_work *e = &c->equal;
+    if (!comparison_is_of_samples(c))
+        return json_null();
+    json_t *o = compared_json(&e->time);
+    value_set(o, "samples_before", json_integer(e->samples_before));
+    value_set(o, "samples_after", json_integer(e->samples_after));
+    value_set(o, "throughput_before_samples_per_s", value_real(1, e->per_second_before));
+    value_set(o, "throughput_after_samples_per_s", value_real(1, e->per_second_after));
+    value_set(o, "throughput_ratio", value_real(1, e->per_second_after / e->per_second_before));
+    value_set(o, "throughput_ratio_interval", interval_json(&e->ratio));
+    return o;
 }
 
 static json_t *tried_json(const struct tried *t)
@@ -71,6 +88,7 @@ json_t *comparisons_json(const struct report *rep)
             value_set(o, "nodes_before", value_string(c->nodes_before));
             value_set(o, "nodes_after", value_string(c->nodes_after));
         }
+        value_set(o, "equal_work", equal_work_json(c));
         value_set(o, "tried", tried_json(&c->tried));
         value_add(list, o);
     }
