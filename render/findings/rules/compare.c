@@ -234,7 +234,11 @@ static struct equal_work equal_work_of(const struct side *a, const struct side *
     if (batch[0] <= 0 || batch[1] <= 0 || batch[0] == batch[1] || samples[0] <= 0 || samples[1] <= 0 ||
         a->step_ns <= 0 || b->step_ns <= 0)
         return e;
-    double x = (double)batch[0] / samples[0], y = (double)batch[0] / samples[1]; /* steps for the samples before */
+    /* Steps for as many samples as before. Damaged files may hold any number. */
+    const double longest_ns = 1e18;
+    double x = (double)batch[0] / samples[0], y = (double)batch[0] / samples[1];
+    if (x * (double)a->step_ns > longest_ns || y * (double)b->step_ns > longest_ns)
+        return e;
     e.samples_before = batch[0];
     e.samples_after = batch[1];
     e.per_second_before = 1e9 * samples[0] / (double)a->step_ns;

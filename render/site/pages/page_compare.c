@@ -100,7 +100,9 @@ static const char *changed_most(struct site *s, const struct comparison *c)
 {
     enum part parts[N_PARTS];
     const struct compared *most = comparison_order(c, parts) ? &c->part[parts[0]] : NULL;
-    return most && !comparison_is_of_samples(c) && compared_has(most) && most->after_ns != most->before_ns
+    if (comparison_is_of_samples(c))
+        return say_phrase(&s->arena, &PHRASE(OTHER_WORK));
+    return most && compared_has(most) && most->after_ns != most->before_ns
                ? site_text(s, "%s, %s", part_name(parts[0]),
                            fmt_time_beside(most->after_ns - most->before_ns, compared_longest(&c->step)).text)
                : "none";
