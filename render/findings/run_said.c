@@ -59,7 +59,8 @@ struct phrase phrase_of_communication(const struct run_result *r, const int64_t 
     if (wait->why.code == REASON_WAITING_FOR_CORES)
         return PHRASE(COMMUNICATION_WAITS_FOR_CORES, slot_time(part_ns[PART_TRANSFER]), slot_time(part_ns[PART_WAIT]));
     if (wait->why.code == REASON_LATE_OR_CORELESS)
-        return PHRASE(LATE_PERHAPS_BY_WORK, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio));
+        return PHRASE(LATE_PERHAPS_BY_WORK, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio),
+                      slot_name(rule_last_counts(&r->straggler)));
     return transfer->verdict == VERDICT_WATCH || wait->verdict == VERDICT_WATCH
                ? PHRASE(COMMUNICATION_NEAR, time, ratio)
                : PHRASE(COMMUNICATION_NOT_CAUSE, time, ratio);
@@ -104,11 +105,17 @@ static void say_communication(struct report *rep, const struct run_result *r, st
         said_some(s, phrase_of_waiting(rep, r));
 }
 
-/* Every collective of a step counts for finding the last rank, so one kind is named only if nearly all are of it. */
-static const char *collectives(const struct run_result *r)
+/* Every collective of a step, or all its communication, counts for finding the last rank, so one kind is named only if
+ * nearly all is of it. */
+static struct phrase phrase_of_last(const struct run_result *r)
 {
+    const struct straggler *w = &r->straggler;
     struct exchange_share most = exchange_of(r);
-    return exchange_words(most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN);
+    enum exchange kind = most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN;
+    const struct slot rank = slot_count(w->rank), share = slot_percent(w->wins_ratio);
+    return !w->is_of_steps ? PHRASE(STRAGGLER_LAST, rank, share, slot_name(exchange_words(kind)))
+                              : PHRASE(STRAGGLER_WAITS_LEAST, rank, share,
+                                       slot_name(kind == EXCHANGE_UNKNOWN ? "communication" : exchange_words(kind)));
 }
 
 /* Hosts of other tools have no name except that of their file; NULL: for other runs. */
@@ -137,8 +144,7 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
     else if (w->has && !w->is_mostly_last)
         said_some(s, PHRASE(STRAGGLER_CAUSES, slot_count(w->rank), slot_percent(w->wait_ratio)));
     else if (w->has)
-        said_some(s,
-                  PHRASE(STRAGGLER_LAST, slot_count(w->rank), slot_percent(w->wins_ratio), slot_name(collectives(r))));
+        said_some(s, phrase_of_last(r));
     else
         said_some(s, part_of_step(r, ns));
     if (ns != wait && !r->alone.has)

@@ -87,7 +87,8 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
     if (wait <= 0)
         return PHRASE(NONE);
     if (r->classes[CLASS_IMBALANCE].why.code == REASON_LATE_OR_CORELESS)
-        return PHRASE(LATE_PERHAPS_BY_WORK, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio));
+        return PHRASE(LATE_PERHAPS_BY_WORK, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio),
+                      slot_name(rule_last_counts(&r->straggler)));
     if (is_for_cores(rep, r))
         return PHRASE(WAITED_FOR_CORES);
     if (r->late_used_ratio > 0) /* compute is the largest cause then */

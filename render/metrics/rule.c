@@ -116,3 +116,8 @@ struct loading_elsewhere loading_elsewhere(const struct run *a)
     }
     return l;
 }
+
+const char *rule_last_counts(const struct straggler *s)
+{
+    return s->is_of_steps ? "steps" : "collectives";
+}

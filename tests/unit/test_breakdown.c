@@ -76,6 +76,7 @@ static void test_transfer_and_waiting(void **state)
     assert_true(k->straggler.has);
     assert_int_equal(k->straggler.rank, 1);
     assert_true(k->straggler.wins_ratio == 1);
+    assert_false(k->straggler.is_of_steps);
     assert_int_equal(k->straggler.caused_ns, 20); /* the only other rank waited that long */
     assert_int_equal(k->n_matched, 20);
     assert_int_equal(k->gain_ns[CLASS_COMMUNICATION], 10);
@@ -134,6 +135,7 @@ static void test_waiting_in_messages(void **state)
         assert_int_equal(sum_of(k->wait_cause_ns, N_CATEGORIES), k->part_ns[PART_WAIT]);
         assert_true(k->straggler.has == (i < 2));
         if (i < 2) {
+            assert_true(k->straggler.is_of_steps);
             assert_int_equal(k->straggler.rank, 1);
             assert_int_equal(k->ranks[1].caused_wait_ns, 37);
             assert_int_equal(k->wait_cause_ns[CAT_COMPUTE], 18); /* 37 by two ranks */

@@ -77,7 +77,9 @@ static void limits_by_straggler(const struct thresholds *t, struct class_result 
 
 static struct phrase last_in(const struct straggler *s)
 {
-    return PHRASE(STRAGGLER_LAST, slot_count(s->rank), slot_percent(s->wins_ratio), slot_name("collectives"));
+    const struct slot rank = slot_count(s->rank), share = slot_percent(s->wins_ratio);
+    return s->is_of_steps ? PHRASE(STRAGGLER_WAITS_LEAST, rank, share, slot_name("communication"))
+                             : PHRASE(STRAGGLER_LAST, rank, share, slot_name("collectives"));
 }
 
 /* Are all ranks known to have processed the same number of samples? */
@@ -124,9 +126,9 @@ static void rule_imbalance_when_shared(struct report *rep, struct run_result *r,
     if (r->straggler.has)
         limits_by_straggler(t, w);
     if (w->verdict == VERDICT_FINE && may_have_more_work(r)) {
-        rule_not_measured(
-            r, CLASS_IMBALANCE,
-            REASON(LATE_OR_CORELESS, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio)));
+        rule_not_measured(r, CLASS_IMBALANCE,
+                          REASON(LATE_OR_CORELESS, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio),
+                                 slot_name(rule_last_counts(&r->straggler))));
         return;
     }
     if (r->straggler.has)

@@ -47,7 +47,8 @@ struct sums {
     int64_t (*rank_part)[N_PARTS]; /* shape (n_ranks) */
     int64_t *rank_total, *rank_hidden, *rank_caused, *n_last;
     int64_t collective_ns;      /* transfer in collectives */
-    int64_t n_matched;          /* collectives seen by all ranks */
+    int64_t n_matched;          /* collectives seen by all ranks, and steps that count as one exchange */
+    int64_t n_whole_steps;      /* the steps among them */
     double cause[N_CATEGORIES]; /* of waiting; CAT_COMM = outside the steps */
     int64_t gain[N_CLASSES];
     int64_t n_bytes_steps, n_collectives, samples;

@@ -134,6 +134,7 @@ static void add_messages(struct sums *s, const struct grid *g, size_t step, stru
         before += s->rank_caused[r];
     }
     add_collective(s, a, g->n_ranks, 0);
+    s->n_whole_steps++;
     for (int r = 0; r < g->n_ranks; r++)
         explained += s->rank_caused[r];
     explained -= before;
@@ -249,6 +250,7 @@ static void take_rank(const struct run_result *out, struct straggler *w, int ran
     for (int r = 0; r < out->n_rank_results; r++)
         all += out->ranks[r].caused_wait_ns;
     w->rank = out->ranks[rank].rank;
+    w->is_of_steps = 2 * s->n_whole_steps > s->n_matched;
     w->wins_ratio = (double)out->ranks[rank].n_last / (double)s->n_matched;
     w->wait_ratio = all > 0 ? (double)out->ranks[rank].caused_wait_ns / (double)all : 0;
     w->caused_ns =

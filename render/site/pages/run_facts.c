@@ -203,6 +203,8 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
     const struct slot exposed = slot_time(r->comm_ns),
                       share = slot_percent((double)r->comm_ns / (double)r->step.mean_ns);
     const struct slot algbw = slot_number(r->algbw_gb_s), busbw = slot_number(r->busbw_gb_s);
+    const struct slot rank = slot_count(r->straggler.rank), wins = slot_percent(r->straggler.wins_ratio),
+                      caused = slot_time(r->straggler.caused_ns);
     add(&f,
         is_one ? FACT(EXPOSED_OF_ONE, exposed, share, slot_reason(&REASON(ONE_OF_MANY_RANKS)))
                : FACT(EXPOSED, exposed, share, slot_time(r->part_ns[PART_TRANSFER]), slot_time(r->part_ns[PART_WAIT])));
@@ -223,8 +225,8 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
     if (r->algbw_gb_s > 0 && !is_one)
         add(&f, r->hidden_comm_ns > 0 ? FACT(BANDWIDTH_LEAST, algbw, busbw) : FACT(BANDWIDTH, algbw, busbw));
     if (r->straggler.has)
-        add(&f, FACT(ARRIVES_LAST, slot_count(r->straggler.rank), slot_percent(r->straggler.wins_ratio),
-                     slot_time(r->straggler.caused_ns)));
+        add(&f, r->straggler.is_of_steps ? FACT(WAITS_LEAST, rank, wins, caused)
+                                            : FACT(ARRIVES_LAST, rank, wins, caused));
     return f.list;
 }
 
