@@ -222,6 +222,8 @@ static enum advice for_imbalance(const struct run_result *r)
         return ADVICE_LATE_WAITS;
     if (r->alone.has)
         return for_serial_part(r);
+    if (r->late_range.name)
+        return ADVICE_LATE_RANGE;
     if (!r->has_steps) /* late ranks in MPI calls of any program */
         return ADVICE_BALANCE_MPI;
     int is_on_one = machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES;
@@ -238,9 +240,10 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_COMMUNICATION:
         return for_communication(r, is_torch);
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
-        return (struct choice){!r->has_steps || r->late_used_ratio > 0 || r->alone.has ? ADVICE_NONE
-                               : has_equal_shares(r)                                   ? ADVICE_LATE_HOST
-                                                                                       : ADVICE_BALANCE,
+        return (struct choice){!r->has_steps || r->late_used_ratio > 0 || r->alone.has || r->late_range.name
+                                   ? ADVICE_NONE
+                               : has_equal_shares(r) ? ADVICE_LATE_HOST
+                                                     : ADVICE_BALANCE,
                                for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
         both = r->loading.is_waiting                                                  ? ADVICE_DATA_WAITS
@@ -269,11 +272,10 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
 }
 
 /* The sentences of an advice and of its needs, without the last full stop. */
-static const char *in_words(struct report *rep, enum advice id, double limit, enum advice_part part,
+static const char *in_words(struct report *rep, const struct advised *a, enum advice_part part,
                             const struct phrase *needs)
 {
-    struct advised a = {.id = id, .slot = {slot_percent(limit)}};
-    const char *text = say_advice(&rep->arena, &a, part);
+    const char *text = say_advice(&rep->arena, a, part);
     if (!*text)
         return "";
     if (needs->id)
@@ -295,11 +297,12 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     struct action a = {.ours = "", .is_short_of_cores = needs.id != PHRASE_NONE, .check = ""};
     if (cls == CLASS_DATA && r->loading.n_workers > 0)
         needs = PHRASE(NEEDS_WORKERS, slot_count(r->loading.n_workers));
+    struct advised said = {.id = c.ours, .slot = {slot_percent(limit), slot_name(r->late_range.name)}};
     if (is_dcrnn)
-        a.ours = in_words(rep, c.ours, limit, ADVICE_OURS, &needs);
-    a.generic = in_words(rep, c.generic, limit, is_torch ? ADVICE_TORCH : ADVICE_PLAIN, &needs);
-    a.id = *a.ours ? c.ours : c.generic;
-    struct advised said = {.id = a.id, .slot = {slot_percent(limit)}};
+        a.ours = in_words(rep, &said, ADVICE_OURS, &needs);
+    said.id = c.generic;
+    a.generic = in_words(rep, &said, is_torch ? ADVICE_TORCH : ADVICE_PLAIN, &needs);
+    said.id = a.id = *a.ours ? c.ours : c.generic;
     const struct class_result *k = &r->classes[cls];
     int is_met = k->has_share && k->share_ratio < limit; /* judged by something else */
     int is_of_time = a.id == ADVICE_BF16;                /* half the bytes may stay above the limit */
@@ -341,6 +344,9 @@ struct advised advice_for_unnamed(const struct run_result *r)
     if (!r->run->has_host_steps && largest_function(r->run->traces, r->run->n_traces, 1, &f))
         return (struct advised){.id = ADVICE_FIND_LINE,
                                 .slot = {share, slot_percent(f.share), slot_name(f.function), slot_name(f.place)}};
+    if (!r->run->has_host_steps && !r->run->n_traces && r->unnamed_range.name)
+        return (struct advised){.id = ADVICE_NAME_RANGE,
+                                .slot = {slot_name(r->unnamed_range.name), slot_time(r->unnamed_range.ns)}};
     return (struct advised){.id = r->run->has_host_steps                    ? ADVICE_GPU_WHOLE
                                   : !r->run->n_traces                       ? ADVICE_NAME_REST
                                   : run_is_torch_on_hosts(r->run)           ? ADVICE_FIND_PYTHON

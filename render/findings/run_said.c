@@ -114,8 +114,8 @@ static struct phrase phrase_of_last(const struct run_result *r)
     enum exchange kind = most.ratio > 0.9 ? most.kind : EXCHANGE_UNKNOWN;
     const struct slot rank = slot_count(w->rank), share = slot_percent(w->wins_ratio);
     return !w->is_of_steps ? PHRASE(STRAGGLER_LAST, rank, share, slot_name(exchange_words(kind)))
-                              : PHRASE(STRAGGLER_WAITS_LEAST, rank, share,
-                                       slot_name(kind == EXCHANGE_UNKNOWN ? "communication" : exchange_words(kind)));
+                           : PHRASE(STRAGGLER_WAITS_LEAST, rank, share,
+                                    slot_name(kind == EXCHANGE_UNKNOWN ? "communication" : exchange_words(kind)));
 }
 
 /* Hosts of other tools have no name except that of their file; NULL: for other runs. */
@@ -440,6 +440,8 @@ struct said said_of_nothing(struct report *rep, const struct run_result *r)
         s.headline = PHRASE(NOTHING_LIMITS, slot_share(r, r->part_ns[PART_COMPUTE]));
     if (s.support[0].id == PHRASE_NONE)
         said_some(&s, phrase_of_step(rep, r));
+    if (is_mostly_unnamed(r) && r->unnamed_range.name)
+        said_some(&s, PHRASE(UNNAMED_RANGE, slot_name(r->unnamed_range.name), slot_time(r->unnamed_range.ns)));
     if (next && !r->run->has_host_steps)
         said_some(&s, is_near(rep, next) ? phrase_of_next(rep, r, next) : PHRASE(NOTHING_NEAR));
     return s;

@@ -60,6 +60,9 @@ struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_
         most = more;
     }
     const struct slot rank = slot_count(r->straggler.rank);
+    if (r->late_range.name)
+        return PHRASE(LONGER_RANGE, slot_name(r->late_range.name), rank, slot_time(r->late_range.ns),
+                      slot_time(r->late_range.others_ns));
     if (!longest && r->n_rank_results > 1 && largest_cause(r) == CAT_OTHER) {
         times_of(r, NULL, &late, &others);
         return is_much(rep, r, late - others) ? PHRASE(LONGER_UNNAMED, rank, slot_time(late), slot_time(others))
@@ -95,6 +98,9 @@ struct phrase phrase_of_waiting(const struct report *rep, const struct run_resul
         return PHRASE(WAITED_FOR_SLEEPER, slot_percent((double)r->wait_cause_ns[CAT_COMPUTE] / (double)wait),
                       slot_percent(r->late_used_ratio));
     int is_host = largest == CAT_OTHER && r->run->n_traces && r->classes[CLASS_HOST].verdict == VERDICT_LIMITS;
+    if (r->late_range.name && !is_host)
+        return PHRASE(WAITED_FOR_RANGE, slot_percent(r->late_range.wait_ratio), slot_name(r->late_range.name),
+                      slot_count(r->straggler.rank));
     static const char *const did[] = {[FILES_BOTH] = "used", [FILES_READ] = "read", [FILES_WRITTEN] = "wrote"};
     if (largest == CAT_IO)
         return PHRASE(WAITED_FOR_FILES, slot_percent((double)r->wait_cause_ns[CAT_IO] / (double)wait),

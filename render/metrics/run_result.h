@@ -273,6 +273,14 @@ struct straggler {
     int64_t as_fast_ns;  /* time that a step saves if it computes as fast as the next rank; 0 = it has more samples */
 };
 
+/* Ranges of a name that is no known phase, which explain most of some unnamed time (docs/metrics.md#phases). */
+struct own_range {
+    const char *name;  /* NULL: no name does */
+    int64_t ns;        /* per step: of the late rank, or mean over ranks */
+    int64_t others_ns; /* of the late rank's range: mean over the other ranks */
+    double wait_ratio; /* the same: share of all waiting that it causes */
+};
+
 /* A rank that works between two collectives while the others have next to no work there: a serial part. */
 struct alone {
     int has;
@@ -504,6 +512,8 @@ struct run_result {
     struct phase_result *phases; /* in order of appearance */
     int n_phases;
     struct straggler straggler;
+    struct own_range late_range;    /* why the straggler is late, if most of the waiting is for its unnamed time */
+    struct own_range unnamed_range; /* what most of the unnamed time of all ranks is */
     struct alone alone;
     struct processor processor;
     struct loading loading;

@@ -42,8 +42,39 @@ static int has_files_in_loading(const struct reduced *s)
     return 0;
 }
 
+/* Puts a range into the list, longest first. */
+static void keep_range(struct run_rank *k, struct run_own_range one)
+{
+    int i = k->n_own_ranges < RUN_MAX_OWN_RANGES ? k->n_own_ranges++ : RUN_MAX_OWN_RANGES;
+    for (; i > 0 && k->own_ranges[i - 1].ns < one.ns; i--)
+        if (i < RUN_MAX_OWN_RANGES)
+            k->own_ranges[i] = k->own_ranges[i - 1];
+    if (i < RUN_MAX_OWN_RANGES)
+        k->own_ranges[i] = one;
+}
+
+/* Takes the names of the process whose steps are the rank's. */
+static void take_own_ranges(struct run *r, struct run_rank *k, const struct summary *s)
+{
+    k->own_ranges = dcr_arena_alloc(&r->arena, RUN_MAX_OWN_RANGES * sizeof *k->own_ranges);
+    k->n_own_ranges = 0;
+    k->bare_step_ns = 0;
+    for (size_t i = 0; i < s->n_names; i++) {
+        const struct name_sum *one = &s->names[i];
+        enum category c;
+        if (one->kind != DCT_PUSH)
+            continue;
+        enum event_kind kind = event_classify(one->category, one->name, &c);
+        if (kind == EVENT_STEP || kind == EVENT_BATCH)
+            k->bare_step_ns =
+                one->self_ns < 0 || k->bare_step_ns < 0 ? -1 : sum_to_limit(k->bare_step_ns, one->self_ns);
+        else if (kind == EVENT_NONE && one->sum_ns > 0 && *one->name && strcmp(one->name, SUMMARY_OTHER_NAMES) != 0)
+            keep_range(k, (struct run_own_range){one->name, one->sum_ns});
+    }
+}
+
 /* If several processes of a rank (forked ones) named steps, the one that spent most time in them counts. */
-static void take_steps(struct run_rank *k, const struct summary *s)
+static void take_steps(struct run *r, struct run_rank *k, const struct summary *s)
 {
     if (!s->steps.n_steps)
         return;
@@ -58,6 +89,7 @@ static void take_steps(struct run_rank *k, const struct summary *s)
     k->step_pid = s->info.pid;
     run_take_steps(k, &s->steps);
     take_files(k, s);
+    take_own_ranges(r, k, s);
 }
 
 static void add_loading(struct run_rank *k, const struct summary *s)
@@ -134,7 +166,7 @@ static int absorb(struct run *r, int rank, const struct summary *s, const char *
         k->ended_in = run_text(r, s->ended_in);
     if (k->node < 0 && s->info.node >= 0)
         k->node = s->info.node;
-    take_steps(k, s);
+    take_steps(r, k, s);
     add_loading(k, s);
     if (s->n_overflow)
         run_add_gap(r, PHRASE(RANGES_OVERFLOW, slot_count((int64_t)s->n_overflow), slot_name(name)));

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +175,67 @@ static void test_start_skew(void **state)
     assert_int_equal(k->skew.n, 0);
     assert_int_equal(k->skew_why.code, REASON_NO_COMMON_COLLECTIVES);
     done(&rep, r);
+}
+
+/* Rank 1 has 30 more of unnamed time than rank 0. own_ns: what a range of it takes a step; bare_ns: what of its steps
+ * is in no range. */
+static struct run *late_by_unnamed(int64_t own_ns, int64_t of_other_ns, int64_t bare_ns)
+{
+    enum { STEPS = 20 };
+    struct run *r = made_run(2, 64);
+    const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 40, [CAT_OTHER] = 2},
+                  b[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 10, [CAT_OTHER] = 32};
+    for (int i = 0; i < STEPS; i++) {
+        made_step(r, run_rank_at(r, 0), a);
+        made_step(r, run_rank_at(r, 1), b);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        k->source = STEPS_TRACE;
+        k->bare_step_ns = STEPS * (i ? bare_ns : 2);
+        k->own_ranges = dcr_arena_alloc(&r->arena, 2 * sizeof *k->own_ranges);
+        k->own_ranges[0] = (struct run_own_range){"iteration", 92 * STEPS}; /* holds the whole step */
+        k->own_ranges[1] = (struct run_own_range){"parse", STEPS * (i ? own_ns : of_other_ns)};
+        k->n_own_ranges = 2;
+    }
+    return r;
+}
+
+/* A range explains why a rank is late if it takes most of what the rank has more of unnamed time. A range that is
+ * longer than that time, or unnamed time that is in no range at all, tells nothing. */
+static void test_own_range_of_late_rank(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t own, other, bare;
+        int is_found;
+        double share; /* of the waiting */
+    } cases[] = {{30, 0, 2, 1, 1},  {25, 1, 7, 1, 0.8}, {14, 0, 2, 0, 0},
+                 {30, 28, 2, 0, 0}, {60, 0, 2, 0, 0},   {30, 0, 30, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *r = late_by_unnamed(cases[i].own, cases[i].other, cases[i].bare);
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_true(k->straggler.has && k->straggler.rank == 1);
+        assert_int_equal(k->late_range.name != NULL, cases[i].is_found);
+        if (cases[i].is_found) {
+            assert_string_equal(k->late_range.name, "parse");
+            assert_int_equal(k->late_range.ns, cases[i].own);
+            assert_int_equal(k->late_range.others_ns, cases[i].other);
+            assert_true(fabs(k->late_range.wait_ratio - cases[i].share) < 1e-9);
+        }
+        done(&rep, r);
+    }
+    for (int is_lost = 0; is_lost < 2; is_lost++) { /* the mean of both ranks: 15 of 17 */
+        struct run *r = late_by_unnamed(30, 0, 2);
+        run_rank_at(r, 0)->lost_from_ns = -is_lost;
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_int_equal(k->unnamed_range.name != NULL, !is_lost);
+        assert_int_equal(k->unnamed_range.ns, is_lost ? 0 : 15);
+        assert_int_equal(k->late_range.name != NULL, !is_lost);
+        done(&rep, r);
+    }
 }
 
 /* The cost of a straggler is the waiting of the others, not the mean including itself: 8 of 100 name it, 4 of 100 do
@@ -486,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_messages_between_two),
         cmocka_unit_test(test_waiting_in_messages),
         cmocka_unit_test(test_start_skew),
+        cmocka_unit_test(test_own_range_of_late_rank),
         cmocka_unit_test(test_straggler_of_two),
         cmocka_unit_test(test_turns_are_no_straggler),
         cmocka_unit_test(test_works_alone),

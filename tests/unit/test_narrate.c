@@ -859,6 +859,47 @@ static void test_markdown_escapes(void **state)
     release(&f);
 }
 
+/* The late rank of a stencil is late by a range whose name is no known phase. The report names it, and the advice is
+ * about it. Its messages are no collectives, so it waits least in them. */
+static void test_own_range_is_named(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    struct run *r = f.runs[0] = made_run(2, 0);
+    r->program.name = "heat";
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            const int64_t part[N_CATEGORIES] = {
+                [CAT_COMPUTE] = 28000000, [CAT_COMM] = i ? 13000000 : 67000000, [CAT_OTHER] = i ? 55000000 : 1000000};
+            made_step(r, run_rank_at(r, i), part);
+            run_rank_at(r, i)->steps[s].n_collectives = 0;
+        }
+    for (int i = 0; i < 2; i++) {
+        struct run_rank *k = run_rank_at(r, i);
+        k->source = STEPS_TRACE;
+        k->bare_step_ns = 40 * 1000000;
+        k->own_ranges = dcr_arena_alloc(&r->arena, sizeof *k->own_ranges);
+        k->own_ranges[0] = (struct run_own_range){"load_forcing", 40LL * 54000000};
+        k->n_own_ranges = i;
+    }
+    tell(&f);
+    const struct run_result *k = &f.rep.runs[0];
+    assert_int_equal(assert_supports(&k->said, PHRASE_STRAGGLER_WAITS_LEAST)[0].count, 1);
+    const struct slot *waited = assert_supports(&k->said, PHRASE_WAITED_FOR_RANGE);
+    assert_true(waited[0].real == 1 && waited[2].count == 1);
+    assert_string_equal(waited[1].name, "load_forcing");
+    const struct slot *longer = assert_supports(&k->said, PHRASE_LONGER_RANGE);
+    assert_true(longer[2].count == 54000000 && longer[3].count == 0);
+    const struct action a = action_for(&f.rep, k, CLASS_IMBALANCE);
+    assert_int_equal(a.id, ADVICE_LATE_RANGE);
+    assert_string_equal(a.generic, "Share the work of 'load_forcing' among the ranks, or make it cheaper");
+    assert_string_equal(k->unnamed_range.name, "load_forcing"); /* 27 of 28 on average */
+    assert_string_equal(action_for_unnamed(&f.rep, k),
+                        "Name 'load_forcing' (27.0 ms a step) as the phase that it is: data_load, forward, backward, "
+                        "all_reduce, optimizer or checkpoint");
+    release(&f);
+}
+
 /* If nothing would change, there is no forecast. */
 static void test_measured_alike(void **state)
 {
@@ -906,6 +947,7 @@ int main(void)
         cmocka_unit_test(test_quotas_leave_room),
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_confidence),
+        cmocka_unit_test(test_own_range_is_named),
         cmocka_unit_test(test_measured_alike),
         cmocka_unit_test(test_markdown_escapes),
     };

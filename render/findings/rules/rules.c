@@ -236,6 +236,8 @@ static void rule_overhead(struct report *rep, struct run_result *r)
     rule_grade(c, 2, t->overhead_watch); /* never limits, because it has no name */
     rule_found(c, r->part_ns[PART_OTHER] ? PHRASE(FOUND_UNNAMED, slot_time(r->part_ns[PART_OTHER]))
                                          : PHRASE(FOUND_ALL_NAMED));
+    if (r->unnamed_range.name)
+        rule_found(c, PHRASE(UNNAMED_RANGE, slot_name(r->unnamed_range.name), slot_time(r->unnamed_range.ns)));
 }
 
 /* share: of step time, or of a run without steps; pauses by a quota do not count. */

@@ -143,6 +143,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     s.rank_total = dcr_arena_alloc(&rep->arena, n * sizeof *s.rank_total);
     s.rank_hidden = dcr_arena_alloc(&rep->arena, n * sizeof *s.rank_hidden);
     s.rank_caused = dcr_arena_alloc(&rep->arena, n * sizeof *s.rank_caused);
+    s.rank_unnamed = dcr_arena_alloc(&rep->arena, n * sizeof *s.rank_unnamed);
     s.n_last = dcr_arena_alloc(&rep->arena, n * sizeof *s.n_last);
     s.alone = dcr_arena_alloc(&rep->arena, n * sizeof *s.alone);
     s.alone_others = rep->thresholds.alone_others;
@@ -178,6 +179,7 @@ static void fill_steps(struct report *rep, struct run_result *out, const struct 
     breakdown_straggler(rep, out, &s);
     breakdown_alone(rep, out, &s);
     breakdown_causes(out, &s);
+    breakdown_own_ranges(out, g, &s);
     breakdown_cap_gains(out, &s);
     breakdown_intervals(out);
     breakdown_outside(out, g);

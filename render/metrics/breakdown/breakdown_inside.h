@@ -50,6 +50,7 @@ struct sums {
     int64_t n_matched;          /* collectives seen by all ranks, and steps that count as one exchange */
     int64_t n_whole_steps;      /* the steps among them */
     double cause[N_CATEGORIES]; /* of waiting; CAT_COMM = outside the steps */
+    double *rank_unnamed; /* the part of cause[CAT_OTHER] for what a rank did longer in unnamed time. shape (n_ranks) */
     int64_t gain[N_CLASSES];
     int64_t n_bytes_steps, n_collectives, samples;
     double bytes;
@@ -83,6 +84,10 @@ void breakdown_alone(const struct report *rep, struct run_result *out, const str
 void breakdown_cap_gains(struct run_result *out, const struct sums *s);
 /** breakdown_causes - out->wait_cause_ns, which sum to the waiting that the breakdown shows. */
 void breakdown_causes(struct run_result *out, const struct sums *s);
+
+/** breakdown_own_ranges - out->late_range and unnamed_range. After breakdown_causes. (own_ranges.c)
+ *  source   docs/metrics.md#phases. Test: tests/unit/test_breakdown.c */
+void breakdown_own_ranges(struct run_result *out, const struct grid *g, const struct sums *s);
 
 /** breakdown_skew - out->skew and skew_why (skew.c).
  *  first    the first counted step, of those of g

@@ -21,6 +21,7 @@ static void blame(struct sums *s, const struct arrival *a, int n, int last, int6
     }
     for (int c = 0; c < N_CATEGORIES; c++)
         s->cause[c] += sum > 0 ? (double)wait * excess[c] / sum : c == CAT_OTHER ? (double)wait : 0;
+    s->rank_unnamed[last] += sum > 0 ? (double)wait * excess[CAT_OTHER] / sum : 0;
 }
 
 /* The last rank is the one with the shortest time in the collective. On a tie, the rank that was busy longest before is

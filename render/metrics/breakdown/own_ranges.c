@@ -1,0 +1,114 @@
+/* own_ranges.c - which of the program's own names covers unnamed time. See breakdown_inside.h. Archives hold the ranges
+ * of a name only as a sum over the whole run, so a name is given only if other sums confirm that it lies in the steps'
+ * unnamed time. */
+#include "render/metrics/breakdown/breakdown_inside.h"
+
+#include <string.h>
+
+/* Unnamed time to be explained, and the time of ranges with names of their own in it, at least. unit: ns per step */
+struct unnamed {
+    double all;   /* whole unnamed time that ranges of one name may take */
+    double more;  /* the part to explain */
+    double owned; /* the part of it in ranges */
+};
+
+static double n_steps_of(const struct run_rank *k)
+{
+    return (double)steps_of_all(k->steps, k->n_steps, &k->seen).n;
+}
+
+/* Mean time of a name in a step; 0: the rank has no such range. */
+static double time_of(const struct run_rank *k, const char *name)
+{
+    double sum = 0;
+    for (int i = 0; i < k->n_own_ranges; i++)
+        if (strcmp(k->own_ranges[i].name, name) == 0)
+            sum += (double)k->own_ranges[i].ns;
+    return sum / n_steps_of(k);
+}
+
+/* Are the sums of all ranks whole, and of the events that the steps were made of? */
+static int are_known(const struct grid *g)
+{
+    for (int r = 0; r < g->n_ranks; r++) {
+        const struct run_rank *k = g->ranks[r];
+        if (k->source != STEPS_TRACE || !k->own_ranges || k->bare_step_ns < 0 || k->lost_from_ns || k->n_steps == 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* The unnamed time of a step that is in ranges: not that of the step range alone. */
+static double owned_of(const struct run_result *out, const struct grid *g, int r)
+{
+    double owned =
+        (double)out->ranks[r].part_ns[PART_OTHER] - (double)g->ranks[r]->bare_step_ns / n_steps_of(g->ranks[r]);
+    return owned > 0 ? owned : 0;
+}
+
+/* Does a name that takes `ns` a step, `more` of it to explain something, explain most of it? A range around known
+ * phases takes more than all unnamed time. */
+static int explains(const struct unnamed *u, double ns, double more)
+{
+    const double exact = 1.1; /* of sums over all steps, with short known phases and calls inside */
+    return u->more > 0 && 2 * u->owned > u->more && 2 * more > u->more && ns <= exact * u->all;
+}
+
+static double mean_of_others(const struct grid *g, int late, const char *name)
+{
+    double sum = 0;
+    for (int r = 0; r < g->n_ranks; r++)
+        sum += r != late ? time_of(g->ranks[r], name) : 0;
+    return sum / (g->n_ranks - 1);
+}
+
+static void explain_late(struct run_result *out, const struct grid *g, const struct sums *s, int late)
+{
+    double others = 0, causes = 0, most = 0;
+    for (int r = 0; r < g->n_ranks; r++)
+        others += r != late ? (double)out->ranks[r].part_ns[PART_OTHER] / (g->n_ranks - 1) : 0;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        causes += s->cause[c];
+    const double all = (double)out->ranks[late].part_ns[PART_OTHER];
+    const struct unnamed u = {all, all - others, owned_of(out, g, late) - others};
+    for (int i = 0; i < g->ranks[late]->n_own_ranges; i++) {
+        const char *name = g->ranks[late]->own_ranges[i].name;
+        double ns = time_of(g->ranks[late], name), rest = mean_of_others(g, late, name), more = ns - rest;
+        if (!explains(&u, ns, more) || more <= most)
+            continue;
+        most = more;
+        out->late_range = (struct own_range){name, (int64_t)ns, (int64_t)rest,
+                                             s->rank_unnamed[late] / causes * (more < u.more ? more / u.more : 1)};
+    }
+}
+
+static void explain_unnamed(struct run_result *out, const struct grid *g)
+{
+    const double n = g->n_ranks, all = (double)out->part_ns[PART_OTHER];
+    struct unnamed u = {all, all, 0};
+    for (int r = 0; r < g->n_ranks; r++)
+        u.owned += owned_of(out, g, r) / n;
+    for (int r = 0; r < g->n_ranks; r++)
+        for (int i = 0; i < g->ranks[r]->n_own_ranges; i++) {
+            const char *name = g->ranks[r]->own_ranges[i].name;
+            double ns = 0;
+            for (int k = 0; k < g->n_ranks; k++)
+                ns += time_of(g->ranks[k], name) / n;
+            if (explains(&u, ns, ns) && (int64_t)ns > out->unnamed_range.ns)
+                out->unnamed_range = (struct own_range){.name = name, .ns = (int64_t)ns};
+        }
+}
+
+void breakdown_own_ranges(struct run_result *out, const struct grid *g, const struct sums *s)
+{
+    int late = -1, is_unnamed_most = 1;
+    if (!are_known(g))
+        return;
+    explain_unnamed(out, g);
+    for (int r = 0; r < g->n_ranks; r++)
+        late = out->straggler.has && out->ranks[r].rank == out->straggler.rank ? r : late;
+    for (int c = 0; c < N_CATEGORIES; c++)
+        is_unnamed_most &= out->wait_cause_ns[c] <= out->wait_cause_ns[CAT_OTHER];
+    if (late >= 0 && g->n_ranks > 1 && is_unnamed_most && s->rank_unnamed[late] > 0)
+        explain_late(out, g, s, late);
+}
