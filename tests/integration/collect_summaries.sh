@@ -51,6 +51,17 @@ check "an archive of more than 100 MB: the closing lines have its size, and what
 check "which it does, and then nothing is said" test "$(stat -c %s sums.tar)" -lt 50000000 -a "$(wc -l <said)" -eq 1
 rm -rf large large.tar sums.tar
 
+# A range whose name is no known phase makes a rank late. Its time is in the summaries too.
+check "4 ranks are made, of which the last one is late" env MAKE_RANKS_LATE=parse ./make_ranks late 4 40 4
+"$COLLECT" pack late -o late.tar && "$COLLECT" pack late -o lates.tar --traces none
+mkdir six seven && mv late.tar six/run.tar && mv lates.tar seven/run.tar
+render six/run.tar late-by-trace && render seven/run.tar late-by-summary
+numbers late-by-trace >late-by-trace.json && numbers late-by-summary >late-by-summary.json
+check "a late rank: every number is the same with and without traces" diff late-by-trace.json late-by-summary.json
+check "the range that makes it late is named" grep -Eq "(99(\\.[0-9])?|100) % of the waiting comes from 'parse' on rank 3\." late-by-summary.json
+check "with its time" grep -q "'parse' takes 30.0 ms a step on rank 3 and 0 ms on the rest\." late-by-summary.json
+check "and in the advice" grep -q "Share the work of 'parse' among the ranks, or make it cheaper" late-by-summary.json
+
 # What loading reads, in calls that are events and in those that are only summed, is in the summary too.
 if [ "$(stat -f -c %T .)" = tmpfs ]; then
     skip "files in loading, with and without traces" "the file system of $PWD keeps everything in memory: no read of it is long"

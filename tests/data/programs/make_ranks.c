@@ -3,7 +3,8 @@
  * of gradients in flight, all_reduce, optimizer), every node a CPU monitor. Times come from a small generator of
  * numbers: the same arguments, the same bytes. With an offset the clocks of all nodes but the first are behind by it
  * at the start and lose so many parts per million more. Their clock monitors say so. Their calendars are an hour
- * behind. */
+ * behind. MAKE_RANKS_LATE=NAME: the last rank is in a range of that name for 30 ms of each step, and the others wait
+ * for it. */
 #include "lib/archive/format.h"
 #include "lib/base/hash.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { STEP = 1, DATA, FORWARD, BACKWARD, ALL_REDUCE, OPTIMIZER, BUCKET, N_NAMES };
+enum { STEP = 1, DATA, FORWARD, BACKWARD, ALL_REDUCE, OPTIMIZER, BUCKET, OWN, N_NAMES };
 static const char *const names[] = {"",         "step",       "data_load", "forward",
                                     "backward", "all_reduce", "optimizer", "all_reduce_bucket"};
 enum { C_STEP = 1, C_DATA, C_COMPUTE, C_COMM, N_CATEGORIES };
@@ -25,7 +26,8 @@ static struct dct_block_header head;
 static uint64_t state;
 static int64_t offset_ns;
 static double drift;
-static int is_skewed; /* the current node */
+static int is_skewed;   /* the current node */
+static const char *own; /* NULL: no rank is late */
 
 /* Time on the clock of the node. */
 static int64_t on_node(int64_t t)
@@ -107,8 +109,9 @@ static int64_t range(unsigned name, unsigned category, int64_t t, int64_t ns, ui
     return t + ns;
 }
 
-static void write_trace(const char *path, int rank, int node, int n_steps)
+static void write_trace(const char *path, int rank, int node, int n_steps, int is_late)
 {
+    const int64_t late_ns = own ? 30000000 : 0;
     struct dct_file_header h = {.magic = DCT_MAGIC,
                                 .version = DCT_VERSION,
                                 .block_bytes = DCT_BLOCK_BYTES,
@@ -128,6 +131,8 @@ static void write_trace(const char *path, int rank, int node, int n_steps)
     define(DCT_DOMAIN, 1, 0, "generated");
     for (unsigned i = 1; i <= BUCKET; i++)
         define(DCT_STRING, 0, i, names[i]);
+    if (own)
+        define(DCT_STRING, 0, OWN, own);
     for (unsigned i = 1; i < N_CATEGORIES; i++)
         define(DCT_CATEGORY, 1, i, categories[i]);
     end_block();
@@ -136,6 +141,8 @@ static void write_trace(const char *path, int rank, int node, int n_steps)
     for (int i = 0; i < n_steps; i++) {
         push(DCT_PUSH, STEP, C_STEP, t, (uint64_t)i, 0);
         t = range(DATA, C_DATA, t + 500, between(200000, 400000), 0);
+        if (is_late)
+            t = range(OWN, 0, t + 100, late_ns, 0);
         t = range(FORWARD, C_COMPUTE, t + 300, between(4000000, 4200000), 0);
         push(DCT_PUSH, BACKWARD, C_COMPUTE, t + 300, 0, 0);
         int64_t begin = t + 300;
@@ -144,7 +151,7 @@ static void write_trace(const char *path, int rank, int node, int n_steps)
         push(DCT_START, BUCKET, C_COMM, begin + 5000000, 262144, (uint64_t)(2 * i + 1));
         t = begin + between(8000000, 8400000);
         pop(t);
-        int64_t wait = between(100000, 900000);
+        int64_t wait = between(100000, 900000) + (is_late ? 0 : late_ns);
         push(DCT_PUSH, ALL_REDUCE, C_COMM, t + 200, 524288, 0);
         end(t + 200 + wait / 2, (uint64_t)(2 * i + 1));
         pop(t + 200 + wait);
@@ -184,7 +191,7 @@ static void write_rank(const char *dir, int rank, int n_ranks, int n_steps, int 
     must(fclose(f) == 0, path);
     snprintf(path, sizeof path, "%s/rank%d/trace-%d.dct", dir, rank, 1000 + rank);
     state = (uint64_t)rank * 7919 + 1;
-    write_trace(path, rank, rank / per_node, n_steps);
+    write_trace(path, rank, rank / per_node, n_steps, own && rank == n_ranks - 1);
 }
 
 static void write_node(const char *dir, int node)
@@ -229,6 +236,7 @@ int main(int argc, char **argv)
     int per_node = argc > 4 ? (int)strtol(argv[4], NULL, 10) : 8;
     offset_ns = argc > 5 ? strtoll(argv[5], NULL, 10) : 0;
     drift = argc > 6 ? strtod(argv[6], NULL) * 1e-6 : 0;
+    own = getenv("MAKE_RANKS_LATE");
     if (n_ranks < 1 || n_steps < 1 || per_node < 1) {
         fprintf(stderr, "usage: make_ranks DIR RANKS STEPS [RANKS-PER-NODE [OFFSET-NS DRIFT-PPM]]\n");
         return 2;
