@@ -255,8 +255,8 @@ static void test_first_to_end(void **state)
             assert_int_equal(assert_supports(&f.rep.said, PHRASE_FAILED_FIRST)[0].count, 1);
         }
         if (i == 1)
-            assert_contains(f.rep.support, "The run ended early: rank 1 ended first, and mpirun with exit status 139, "
-                                           "which may mean signal 11 (Segmentation fault).");
+            assert_contains(f.rep.support, "The run ended early: rank 1 ended first, and exit status 139 of mpirun may "
+                                           "mean signal 11 (Segmentation fault).");
         if (i == 2)
             assert_contains(f.rep.support,
                             "The run ended early: rank 1 ended first, and mpirun ended with exit status 3.");

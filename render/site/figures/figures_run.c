@@ -159,9 +159,9 @@ bool ranks_spec(struct site *s, const struct run_result *r, struct chart_stack *
             (struct stack_bar){.label = shown[i].word ? site_text(s, "%s: rank %d", shown[i].word, q->rank)
                                                       : site_text(s, n <= 4 ? "rank %d" : "%d", q->rank),
                                .value = v,
-                               .mark = !is_late                      ? NULL
+                               .mark = !is_late                   ? NULL
                                        : r->straggler.is_of_steps ? "waits least"
-                                                                     : "arrives last"};
+                                                                  : "arrives last"};
     }
     *spec =
         (struct chart_stack){.text = {"Ranks", site_text(s, "mean step time, %s", axis.unit), axis.unit, axis.label},
@@ -194,7 +194,7 @@ static const char *ranks_title(struct site *s, const struct run_result *r)
     const struct slot rank = slot_count(r->straggler.rank), share = slot_percent(r->straggler.wins_ratio);
     if (r->straggler.has)
         return say_phrase(&s->arena, r->straggler.is_of_steps ? &PHRASE(RANK_WAITS_LEAST, rank, share)
-                                                                 : &PHRASE(RANK_ARRIVES_LAST, rank, share));
+                                                              : &PHRASE(RANK_ARRIVES_LAST, rank, share));
     if (r->n_rank_results < 2)
         return say_phrase(&s->arena, &PHRASE(STEP_TIME_GOES));
     for (int i = 0; i < r->n_rank_results; i++) {

@@ -225,8 +225,8 @@ json_t *run_facts_communication(struct site *s, const struct run_result *r)
     if (r->algbw_gb_s > 0 && !is_one)
         add(&f, r->hidden_comm_ns > 0 ? FACT(BANDWIDTH_LEAST, algbw, busbw) : FACT(BANDWIDTH, algbw, busbw));
     if (r->straggler.has)
-        add(&f, r->straggler.is_of_steps ? FACT(WAITS_LEAST, rank, wins, caused)
-                                            : FACT(ARRIVES_LAST, rank, wins, caused));
+        add(&f,
+            r->straggler.is_of_steps ? FACT(WAITS_LEAST, rank, wins, caused) : FACT(ARRIVES_LAST, rank, wins, caused));
     return f.list;
 }
 
