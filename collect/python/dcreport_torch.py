@@ -128,7 +128,7 @@ class Marks:
         self.thread = threading.main_thread()
         self.pid = os.getpid()
         self.rank = launcher_rank()
-        self.raised_ns = 0
+        self.noted = None, 0
         if self.rank is not None:
             quietly(forget_link, f"raised-in-rank{self.rank}")  # of an earlier process with this rank
         compiler = getattr(torch, "compiler", None)
@@ -373,40 +373,41 @@ class Marks:
     # ---- exceptions that end a rank: other ranks fail after it, and may end before it
 
     def wrap_exceptions(self):
-        """Python's own hook runs after every `finally`, which may have closed the connections to the other ranks."""
+        """Python's own hook runs after every `finally`, which may have closed the connections to the other ranks. So the time is noted
+        when they are closed."""
         distributed, say = sys.modules["torch.distributed"], sys.excepthook
         destroy = distributed.destroy_process_group
 
         @functools.wraps(destroy)
         def note_and_destroy(*args, **kwargs):
-            if sys.exc_info()[0]:
-                self.note_exception()
+            self.noted = id(sys.exc_info()[1]), time.monotonic_ns()
             return destroy(*args, **kwargs)
 
-        def tell_and_say(kind, *exception):
+        def tell_and_say(kind, exception, traceback):
             if issubclass(kind, Exception) and self.pid == os.getpid():
-                quietly(self.tell_exception)
-            say(kind, *exception)
+                quietly(self.tell_exception, exception)
+            say(kind, exception, traceback)
 
         self.replace(destroy, "destroy_process_group", note_and_destroy, (distributed,))
         sys.excepthook = tell_and_say
 
-    def note_exception(self):
-        self.raised_ns = self.raised_ns or time.monotonic_ns()
-
-    def tell_exception(self):
-        """Tells pack (SPOOL_RAISED_LINK of collect/record/spool_layout.h)."""
-        self.note_exception()
+    def tell_exception(self, exception):
+        """Tells pack (SPOOL_RAISED_LINK of collect/record/spool_layout.h). An exception may have followed from the noted one."""
+        chain = []
+        while exception is not None and id(exception) not in chain:
+            chain.append(id(exception))
+            exception = exception.__cause__ or exception.__context__
+        raised_ns = self.noted[1] if self.noted[0] in chain else time.monotonic_ns()
         if self.rank is not None:
-            put_link(f"raised-in-rank{self.rank}", str(self.raised_ns))
+            put_link(f"raised-in-rank{self.rank}", str(raised_ns))
 
     def telling(self, function):
         @functools.wraps(function)
         def call_and_tell(*args, **kwargs):
             try:
                 return function(*args, **kwargs)
-            except Exception:
-                quietly(self.tell_exception)
+            except Exception as exception:
+                quietly(self.tell_exception, exception)
                 raise
 
         return call_and_tell

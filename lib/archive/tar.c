@@ -89,7 +89,8 @@ int dcr_tar_name_is_safe(const char *name)
     return 1;
 }
 
-/* A collector packs the archive last. Until then, or if it is killed, there is only its spool. errno is set. */
+/* A collector packs the archive last. Until then, or if that failed or it was killed, there is only its spool. errno is
+ * set. */
 static int cannot_stat(const char *path, struct dcr_err *err)
 {
     char spool[PATH_MAX];
@@ -97,8 +98,8 @@ static int cannot_stat(const char *path, struct dcr_err *err)
     int sys = errno, n = snprintf(spool, sizeof spool, "%s.spool", path);
     if (sys == ENOENT && n < (int)sizeof spool && stat(spool, &st) == 0 && S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s' was not packed, because its collector was killed or still runs; when the program "
-                           "has ended, use `dccollect pack %s -o %s`",
+                           "there is no '%s', but a recording beside it; when the program has ended, use "
+                           "`dccollect pack %s -o %s`",
                            path, spool, path);
     errno = sys;
     return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);

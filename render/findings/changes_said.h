@@ -8,8 +8,8 @@
  *  Needs rep->changes; NULL does nothing. */
 void narrate_changes(struct report *rep);
 
-/** changes_are_unequal - did both sides do steps, but not as many? Sums then show how much was done and not what
- *  changed. */
+/** changes_are_unequal - did both sides do steps, but not of as many samples in all? Sums then show how much was done
+ * and not what changed. */
 int changes_are_unequal(const struct changes *c);
 
 /** said_no_changes - why nothing was compared by name; PHRASE_NONE: something was, or rep->no_comparison says it. */

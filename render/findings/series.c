@@ -85,11 +85,13 @@ static int64_t uneven_part(const struct run_result *r, enum part part)
 }
 
 /* Compute that was lost to the exchange: at the same cores, the backward pass takes longer while gradients travel
- * beside it, and by no more than they do. */
+ * beside it, and by no more than they do. An exchange that hardly any step waits for is no headline. */
 static int64_t compute_lost_beside(const struct run_result *at_end, const struct series *s, const struct series_loss *l)
 {
     int64_t lost = lost_beside_exchange(s, (int)(l - s->losses)), hidden = at_end->hidden_comm_ns;
-    return at_end->run->program.allreduce_is_overlapped != 1 ? 0 : lost < hidden ? lost : hidden;
+    int64_t exposed = comm_of(at_end->part_ns);
+    int is_beside = at_end->run->program.allreduce_is_overlapped == 1 && 10 * exposed >= at_end->step.mean_ns;
+    return !is_beside ? 0 : lost < hidden ? lost : hidden;
 }
 
 static struct cause largest_cause(const struct run_result *at_end, const struct series *s, const struct series_loss *l)

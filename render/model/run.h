@@ -143,7 +143,8 @@ struct run_rank_call {
 /* Ranges of one name that is neither that of a step nor of a known phase, over the whole run. */
 struct run_own_range {
     const char *name;
-    int64_t ns; /* sum of their durations */
+    int64_t ns;      /* sum of their durations */
+    int64_t self_ns; /* the same without the ranges inside */
 };
 #define RUN_MAX_OWN_RANGES 32
 
@@ -170,6 +171,7 @@ struct run_rank {
      * step ranges that no range inside has, -1 = not known. shape (n_own_ranges) */
     struct run_own_range *own_ranges;
     int n_own_ranges;
+    int64_t own_self_ns; /* self_ns of all such names, also of those that are not kept; -1 = not known */
     int64_t bare_step_ns;
     int64_t loading_ranges_ns; /* named ranges of data loading, summed over all threads */
     uint64_t n_dropped, n_bad_blocks, n_missing_blocks, n_unmatched, n_open; /* losses of its traces */

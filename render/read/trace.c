@@ -53,12 +53,20 @@ static void keep_range(struct run_rank *k, struct run_own_range one)
         k->own_ranges[i] = one;
 }
 
+/* Steps lie in an epoch, so its own time is outside of them. */
+static int is_epoch(const char *name)
+{
+    const char *word;
+    int64_t number;
+    return step_name_of(name, &word, &number) == STEP_NAME_EPOCH;
+}
+
 /* Takes the names of the process whose steps are the rank's. */
 static void take_own_ranges(struct run *r, struct run_rank *k, const struct summary *s)
 {
     k->own_ranges = dcr_arena_alloc(&r->arena, RUN_MAX_OWN_RANGES * sizeof *k->own_ranges);
     k->n_own_ranges = 0;
-    k->bare_step_ns = 0;
+    k->bare_step_ns = k->own_self_ns = 0;
     for (size_t i = 0; i < s->n_names; i++) {
         const struct name_sum *one = &s->names[i];
         enum category c;
@@ -68,8 +76,11 @@ static void take_own_ranges(struct run *r, struct run_rank *k, const struct summ
         if (kind == EVENT_STEP || kind == EVENT_BATCH)
             k->bare_step_ns =
                 one->self_ns < 0 || k->bare_step_ns < 0 ? -1 : sum_to_limit(k->bare_step_ns, one->self_ns);
-        else if (kind == EVENT_NONE && one->sum_ns > 0 && *one->name && strcmp(one->name, SUMMARY_OTHER_NAMES) != 0)
-            keep_range(k, (struct run_own_range){one->name, one->sum_ns});
+        if (kind != EVENT_NONE || is_epoch(one->name))
+            continue;
+        k->own_self_ns = one->self_ns < 0 || k->own_self_ns < 0 ? -1 : sum_to_limit(k->own_self_ns, one->self_ns);
+        if (one->sum_ns > 0 && *one->name && strcmp(one->name, SUMMARY_OTHER_NAMES) != 0)
+            keep_range(k, (struct run_own_range){one->name, one->sum_ns, one->self_ns});
     }
 }
 

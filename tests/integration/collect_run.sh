@@ -90,7 +90,7 @@ wait $collector 2>/dev/null
 for command in "dccollect verify" "dcreport -o killed-site"; do
     # shellcheck disable=SC2086  # options of the command
     check_status 2 "${command%% *}: an archive whose collector was killed" "$BIN"/$command killed.tar
-    check "and how it is packed" test "$(cat tap.out)" = "${command%% *}: 'killed.tar' was not packed, because its collector was killed or still runs. When the program has ended, use \`dccollect pack killed.tar.spool -o killed.tar\`."
+    check "and how it is packed" test "$(cat tap.out)" = "${command%% *}: there is no 'killed.tar', but a recording beside it. When the program has ended, use \`dccollect pack killed.tar.spool -o killed.tar\`."
 done
 "$COLLECT" pack killed.tar.spool -o early.tar 2>early
 check "pack while the program still records says so" grep -q "1 process of the run still records. Pack again when it has ended" early

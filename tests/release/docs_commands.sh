@@ -198,7 +198,7 @@ place() { # PAGE: its folder
         printf '#!/bin/sh\n[ "$1" = args ]\n' >"$to/program" && chmod +x "$to/program"
         cp "$recorded/data-on.tar.zst" "$to/old.tar" && cp "$recorded/data-off.tar.zst" "$to/new.tar"
         cp "$here/tests/data/foreign/torch-cpu/rank0.json.gz" "$to/trace.json.gz"
-        cp "$TMP/blocks/pytorch.python" "$to/train.py"
+        cp "$here/tests/data/programs/torch_spawn.py" "$to/train.py"
         for rank in 0 1; do gzip -dc "$here/tests/data/foreign/torch-cpu/rank$rank.json.gz" >"$to/rank$rank.json"; done
         python3 - "$to" <<'PY'
 import sqlite3, sys

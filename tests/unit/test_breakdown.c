@@ -178,8 +178,8 @@ static void test_start_skew(void **state)
 }
 
 /* Rank 1 has 30 more of unnamed time than rank 0. own_ns: what a range of it takes a step; bare_ns: what of its steps
- * is in no range. */
-static struct run *late_by_unnamed(int64_t own_ns, int64_t of_other_ns, int64_t bare_ns)
+ * is in no range; setup_ns: what another range takes for each step, outside of them. */
+static struct run *late_by_unnamed(int64_t own_ns, int64_t of_other_ns, int64_t bare_ns, int64_t setup_ns)
 {
     enum { STEPS = 20 };
     struct run *r = made_run(2, 64);
@@ -193,27 +193,31 @@ static struct run *late_by_unnamed(int64_t own_ns, int64_t of_other_ns, int64_t 
         struct run_rank *k = run_rank_at(r, i);
         k->source = STEPS_TRACE;
         k->bare_step_ns = STEPS * (i ? bare_ns : 2);
-        k->own_ranges = dcr_arena_alloc(&r->arena, 2 * sizeof *k->own_ranges);
-        k->own_ranges[0] = (struct run_own_range){"iteration", 92 * STEPS}; /* holds the whole step */
-        k->own_ranges[1] = (struct run_own_range){"parse", STEPS * (i ? own_ns : of_other_ns)};
-        k->n_own_ranges = 2;
+        const int64_t parse = STEPS * (i ? own_ns : of_other_ns), setup = i ? STEPS * setup_ns : 0;
+        k->own_ranges = dcr_arena_alloc(&r->arena, 3 * sizeof *k->own_ranges);
+        k->own_ranges[0] = (struct run_own_range){"iteration", 92 * STEPS, 0}; /* holds the whole step */
+        k->own_ranges[1] = (struct run_own_range){"parse", parse, parse};
+        k->own_ranges[2] = (struct run_own_range){"setup", setup, setup};
+        k->n_own_ranges = 3;
+        k->own_self_ns = parse + setup;
     }
     return r;
 }
 
 /* A range explains why a rank is late if it takes most of what the rank has more of unnamed time. A range that is
- * longer than that time, or unnamed time that is in no range at all, tells nothing. */
+ * longer than that time, or unnamed time that is in no range at all, tells nothing. Neither does one that may lie
+ * outside the steps, nor any beside it. */
 static void test_own_range_of_late_rank(void **state)
 {
     (void)state;
     static const struct {
-        int64_t own, other, bare;
+        int64_t own, other, bare, setup;
         int is_found;
         double share; /* of the waiting */
-    } cases[] = {{30, 0, 2, 1, 1},  {25, 1, 7, 1, 0.8}, {14, 0, 2, 0, 0},
-                 {30, 28, 2, 0, 0}, {60, 0, 2, 0, 0},   {30, 0, 30, 0, 0}};
+    } cases[] = {{30, 0, 2, 0, 1, 1}, {25, 1, 7, 0, 1, 0.8}, {14, 0, 2, 0, 0, 0},  {30, 28, 2, 0, 0, 0},
+                 {60, 0, 2, 0, 0, 0}, {30, 0, 30, 0, 0, 0},  {30, 0, 2, 10, 1, 1}, {30, 0, 2, 28, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct run *r = late_by_unnamed(cases[i].own, cases[i].other, cases[i].bare);
+        struct run *r = late_by_unnamed(cases[i].own, cases[i].other, cases[i].bare, cases[i].setup);
         struct report rep = {0};
         struct run_result *k = analysed(&rep, r);
         assert_true(k->straggler.has && k->straggler.rank == 1);
@@ -227,7 +231,7 @@ static void test_own_range_of_late_rank(void **state)
         done(&rep, r);
     }
     for (int is_lost = 0; is_lost < 2; is_lost++) { /* the mean of both ranks: 15 of 17 */
-        struct run *r = late_by_unnamed(30, 0, 2);
+        struct run *r = late_by_unnamed(30, 0, 2, 0);
         run_rank_at(r, 0)->lost_from_ns = -is_lost;
         struct report rep = {0};
         struct run_result *k = analysed(&rep, r);

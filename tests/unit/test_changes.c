@@ -407,11 +407,17 @@ static void test_run_time_first(void **state)
     (void)state;
     static const char *const slow[] = {"mpirun", "-n", "2", "./heat", "300"},
                              *const fixed[] = {"mpirun", "-n", "2", "./heat_fix", "300"},
-                             *const longer[] = {"mpirun", "-n", "2", "./heat_fix", "900"};
+                             *const longer[] = {"mpirun", "-n", "2", "./heat_fix", "900"},
+                             *const script[] = {"mpirun", "-n", "2", "/usr/bin/python3", "train.py"},
+                             *const other_script[] = {"mpirun", "-n", "2", "/usr/bin/python3", "train_fix.py"};
     static const struct {
         const char *const *before, *const *after;
         int is_first, is_renamed;
-    } cases[] = {{slow, slow, 1, 0}, {fixed, longer, 1, 0}, {slow, fixed, 1, 1}, {slow, longer, 0, 1}};
+    } cases[] = {{slow, slow, 1, 0},
+                 {fixed, longer, 1, 0},
+                 {slow, fixed, 1, 1},
+                 {slow, longer, 0, 1},
+                 {script, other_script, 1, 1}};
     struct made x = before, y = before;
     x.run_ns = 2000000000;
     y.run_ns = 1000000000;

@@ -879,7 +879,8 @@ static void test_own_range_is_named(void **state)
         k->source = STEPS_TRACE;
         k->bare_step_ns = 40 * 1000000;
         k->own_ranges = dcr_arena_alloc(&r->arena, sizeof *k->own_ranges);
-        k->own_ranges[0] = (struct run_own_range){"load_forcing", 40LL * 54000000};
+        k->own_ranges[0] = (struct run_own_range){"load_forcing", 40LL * 54000000, 40LL * 54000000};
+        k->own_self_ns = i * 40LL * 54000000;
         k->n_own_ranges = i;
     }
     tell(&f);

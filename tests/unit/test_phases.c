@@ -146,6 +146,7 @@ static void test_series_phases(void **state)
             assert_int_equal(s->n_phases, turn == 1 ? 2 : 0); /* compute and communication, in no named phase */
             assert_int_equal(turn == 1 ? s->phases[0].ns[1] : 9, 9);
             assert_null(phase_that_lost(s, 0, PART_COMPUTE));
+            assert_int_equal(lost_beside_exchange(s, 0), 0);
         } else {
             static const struct {
                 const char *name;
@@ -165,6 +166,7 @@ static void test_series_phases(void **state)
             }
             assert_string_equal(phase_that_lost(s, 0, PART_COMPUTE)->name, "backward");
             assert_null(phase_that_lost(s, 0, PART_TRANSFER)); /* the largest loss has no name */
+            assert_int_equal(lost_beside_exchange(s, 0), 4);   /* of 1, backward lost 5, and 1 by growing as forward */
         }
         report_free(&rep);
         run_free(runs[0]);

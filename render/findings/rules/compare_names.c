@@ -2,6 +2,7 @@
  * how long. See compare.h. */
 #include "render/findings/rules/compare.h"
 
+#include "lib/base/fs.h"
 #include "render/metrics/changes.h"
 #include "render/metrics/recorded.h"
 #include "render/metrics/series/differing.h"
@@ -49,10 +50,11 @@ static int is_same_command(const struct run *a, const struct run *b)
     const char *names[N_SIDES];
     if (!has_other_program(a, b, names))
         return *names[BEFORE] != '\0';
-    int first = a->n_command ? launched_word(a) : 0;
-    int is_same = a->n_command > 0 && a->n_command == b->n_command && launched_word(b) == first;
+    int is_same = a->n_command > 0 && a->n_command == b->n_command;
     for (int i = 0; i < a->n_command && is_same; i++)
-        is_same = i == first || strcmp(a->command[i], b->command[i]) == 0;
+        is_same =
+            strcmp(a->command[i], b->command[i]) == 0 || (strcmp(dcr_last_part(a->command[i]), names[BEFORE]) == 0 &&
+                                                          strcmp(dcr_last_part(b->command[i]), names[AFTER]) == 0);
     return is_same;
 }
 

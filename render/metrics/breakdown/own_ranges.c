@@ -5,11 +5,10 @@
 
 #include <string.h>
 
-/* Unnamed time to be explained, and the time of ranges with names of their own in it, at least. unit: ns per step */
+/* Unnamed time to be explained. unit: ns per step */
 struct unnamed {
-    double all;   /* whole unnamed time that ranges of one name may take */
-    double more;  /* the part to explain */
-    double owned; /* the part of it in ranges */
+    double all;  /* whole unnamed time that ranges of one name may take */
+    double more; /* the part to explain */
 };
 
 static double n_steps_of(const struct run_rank *k)
@@ -17,14 +16,36 @@ static double n_steps_of(const struct run_rank *k)
     return (double)steps_of_all(k->steps, k->n_steps, &k->seen).n;
 }
 
-/* Mean time of a name in a step; 0: the rank has no such range. */
+/* Times of a name over the whole run. is_known: 0 = the name may be one that was not kept */
+struct named {
+    double ns, self_ns;
+    int is_known;
+};
+
+static struct named named(const struct run_rank *k, const char *name)
+{
+    struct named n = {.is_known = k->n_own_ranges < RUN_MAX_OWN_RANGES};
+    for (int i = 0; i < k->n_own_ranges; i++)
+        if (strcmp(k->own_ranges[i].name, name) == 0) {
+            n.ns += (double)k->own_ranges[i].ns;
+            n.self_ns += (double)k->own_ranges[i].self_ns;
+            n.is_known = 1;
+        }
+    return n;
+}
+
+/* Mean time of a name in a step, if all of its ranges lie in steps. */
 static double time_of(const struct run_rank *k, const char *name)
 {
-    double sum = 0;
-    for (int i = 0; i < k->n_own_ranges; i++)
-        if (strcmp(k->own_ranges[i].name, name) == 0)
-            sum += (double)k->own_ranges[i].ns;
-    return sum / n_steps_of(k);
+    return named(k, name).ns / n_steps_of(k);
+}
+
+static int is_known_everywhere(const struct grid *g, const char *name)
+{
+    for (int r = 0; r < g->n_ranks; r++)
+        if (!named(g->ranks[r], name).is_known)
+            return 0;
+    return 1;
 }
 
 /* Are the sums of all ranks whole, and of the events that the steps were made of? */
@@ -32,7 +53,8 @@ static int are_known(const struct grid *g)
 {
     for (int r = 0; r < g->n_ranks; r++) {
         const struct run_rank *k = g->ranks[r];
-        if (k->source != STEPS_TRACE || !k->own_ranges || k->bare_step_ns < 0 || k->lost_from_ns || k->n_steps == 0)
+        if (k->source != STEPS_TRACE || !k->own_ranges || k->bare_step_ns < 0 || k->own_self_ns < 0 ||
+            k->lost_from_ns || k->n_steps == 0)
             return 0;
     }
     return 1;
@@ -46,12 +68,20 @@ static double owned_of(const struct run_result *out, const struct grid *g, int r
     return owned > 0 ? owned : 0;
 }
 
-/* Does a name that takes `ns` a step, `more` of it to explain something, explain most of it? A range around known
- * phases takes more than all unnamed time. */
-static int explains(const struct unnamed *u, double ns, double more)
+/* Least time of a name in the unnamed time of a step: what the ranges of all other names cannot cover, wherever they
+ * lie. */
+static double least_of(const struct run_result *out, const struct grid *g, int r, const char *name)
+{
+    const struct run_rank *k = g->ranks[r];
+    return owned_of(out, g, r) - ((double)k->own_self_ns - named(k, name).self_ns) / n_steps_of(k);
+}
+
+/* Does a name that takes `ns` a step explain most of it, by its sum (`more`) and for certain (`least`)? A range around
+ * known phases takes more than all unnamed time. */
+static int explains(const struct unnamed *u, double ns, double more, double least)
 {
     const double exact = 1.1; /* of sums over all steps, with short known phases and calls inside */
-    return u->more > 0 && 2 * u->owned > u->more && 2 * more > u->more && ns <= exact * u->all;
+    return u->more > 0 && 2 * least > u->more && 2 * more > u->more && ns <= exact * u->all;
 }
 
 static double mean_of_others(const struct grid *g, int late, const char *name)
@@ -70,11 +100,12 @@ static void explain_late(struct run_result *out, const struct grid *g, const str
     for (int c = 0; c < N_CATEGORIES; c++)
         causes += s->cause[c];
     const double all = (double)out->ranks[late].part_ns[PART_OTHER];
-    const struct unnamed u = {all, all - others, owned_of(out, g, late) - others};
+    const struct unnamed u = {all, all - others};
     for (int i = 0; i < g->ranks[late]->n_own_ranges; i++) {
         const char *name = g->ranks[late]->own_ranges[i].name;
         double ns = time_of(g->ranks[late], name), rest = mean_of_others(g, late, name), more = ns - rest;
-        if (!explains(&u, ns, more) || more <= most)
+        if (!is_known_everywhere(g, name) || !explains(&u, ns, more, least_of(out, g, late, name) - rest) ||
+            more <= most)
             continue;
         most = more;
         out->late_range = (struct own_range){name, (int64_t)ns, (int64_t)rest,
@@ -85,16 +116,16 @@ static void explain_late(struct run_result *out, const struct grid *g, const str
 static void explain_unnamed(struct run_result *out, const struct grid *g)
 {
     const double n = g->n_ranks, all = (double)out->part_ns[PART_OTHER];
-    struct unnamed u = {all, all, 0};
-    for (int r = 0; r < g->n_ranks; r++)
-        u.owned += owned_of(out, g, r) / n;
+    const struct unnamed u = {all, all};
     for (int r = 0; r < g->n_ranks; r++)
         for (int i = 0; i < g->ranks[r]->n_own_ranges; i++) {
             const char *name = g->ranks[r]->own_ranges[i].name;
-            double ns = 0;
-            for (int k = 0; k < g->n_ranks; k++)
+            double ns = 0, least = 0;
+            for (int k = 0; k < g->n_ranks; k++) {
                 ns += time_of(g->ranks[k], name) / n;
-            if (explains(&u, ns, ns) && (int64_t)ns > out->unnamed_range.ns)
+                least += least_of(out, g, k, name) / n;
+            }
+            if (is_known_everywhere(g, name) && explains(&u, ns, ns, least) && (int64_t)ns > out->unnamed_range.ns)
                 out->unnamed_range = (struct own_range){.name = name, .ns = (int64_t)ns};
         }
 }
