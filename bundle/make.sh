@@ -274,7 +274,7 @@ main() {
     drop_libraries_nobody_needs
     # Debug information stays behind. Symbols stay, for profilers, in what runs on the device machine with training.
     elf_files | xargs -d '\n' strip --strip-debug
-    find "$work/tests" "$work"/libexec/{dcreport,dccollect,dccollect-calibrate} -type f -exec strip {} +
+    find "$work/tests" "$work"/libexec/{dcreport,dccollect,dccollect-calibrate} "$work"/lib/dcreport/libdccollect-*.so -type f -exec strip {} +
     find_libraries_relatively
     say_what_it_is
     size=$(bytes "$work")

@@ -37,7 +37,7 @@ check "something was dropped" sh -c './trace_text stopped/rank0/*.dct --count | 
 "$COLLECT" pack stopped -o stopped.tar 2>err
 check "but no sum lacks them" sh -c 'tar xOf stopped.tar "$(tar tf stopped.tar | grep summary-)" | jq -es "map(select(.name? == \"one of many\")) | .[0].n == 1000000"'
 "$BIN/dcreport" -o stopped.site stopped.tar >stopped.out 2>&1
-check "and the report says so" grep -q "Sums of calls and ranges include them" stopped.out
+check "and the report says so" grep -q "Sums of calls and ranges include the lost events" stopped.out
 check "nothing is left in memory" nothing_left stopped
 
 # ---- the same, and ranges of the process end when there is no room: their ends have a reserve, later ranges have none

@@ -51,7 +51,7 @@ figures() {
     jq -S '.runs[0] | {n_steps, parts_ns, step_mean: .step_ns.mean, mpi_ranks, bytes_per_step}' "$1.site/report.json"
 }
 check "the report judges all steps" diff <(figures whole) <(figures lost)
-check "and says what the loss leaves out" grep -q "The times of steps include them, but the timeline" lost.txt
+check "and says what the loss leaves out" grep -q "The times of steps include the lost events, but the timeline" lost.txt
 check "no statement is withheld" sh -c '! grep -q "before the loss" lost.txt'
 
 gaps beyond 1 1200 20 1190

@@ -129,7 +129,7 @@ RECORD='--keep all --max-disk-mb 1' record "$TMP/limit" "$TMP/marks" 50000
 got=$?
 adds_up "--max-disk-mb" "$(echo "$TMP"/limit/rank0/*.dct)" "$got"
 text "$TMP"/limit/rank0/*.dct --notes >"$TMP/notes"
-check "--max-disk-mb: the trace says so" grep -q '^recording stopped: .*(--max-disk-mb)' "$TMP/notes"
+check "--max-disk-mb: the trace says so" grep -q '^recording stopped: .*--max-disk-mb' "$TMP/notes"
 check "--max-disk-mb: and is no larger" test "$(stat -c %s "$TMP"/limit/rank0/*.dct)" -le 1100000
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m tmpfs "$TMP/small" 2>/dev/null; then
     record "$TMP/small/spool" "$TMP/marks" 50000

@@ -79,7 +79,7 @@ check "... is said" said "the list of the last series, is gone"
 
 advised 2node-plain '.program.allreduce_dtype = "bf16"'
 fix 2 "an advice without a command"
-check "... is told in words" said "the first advice of the report has no command that can be run here. Do first: Give each all-reduce more work"
+check "... is told in words" said "the first advice of the report has no command that can be run here. Do first: Compute more between all-reduces"
 advised 2node-spaces '.command += ["--sensor-ids", "a b"]'
 fix 2 "options that ARGS cannot pass on"
 check "... have no command" said "has no command that can be run here"
