@@ -13,7 +13,7 @@ advised() {
     rm -rf "$dir" "$SITE"
     fixture_run "$dir" 2 kind=emulated transfer=60000000 "id=${1#2node-}"
     jq ".command = [\"dcrnn-train\", \"--out\", \"x\"] + $options | .nodes[].host = \"one\" | .nodes[].boot_id = \"boot\"
-        | .program += {allreduce_dtype: \"fp32\", allreduce_is_overlapped: true, allreduce_early_ratio: 0.5,
+        | .program += {global_batch: 32, allreduce_dtype: \"fp32\", allreduce_is_overlapped: true, allreduce_early_ratio: 0.5,
             backward_left_ratio: 0.5, backward_left_looks: 12} | $2" "$dir/job_metadata.json" >"$dir/new"
     mv "$dir/new" "$dir/job_metadata.json"
     fixture_pack "$dir" "$RESULTS/$1.tar"
