@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The number that the link of a rank holds; 0 = there is none */
+/* The number in a rank's link. returns 0 if the rank has no such link, or it holds no number */
 static int64_t number_of_link(const struct pack *p, const char *link, int rank)
 {
     char path[PATH_MAX], target[24];

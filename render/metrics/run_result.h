@@ -265,8 +265,8 @@ struct straggler {
     int is_mostly_last;  /* it comes last clearly more often than its share, whatever that costs */
     int rank;            /* the one that came last most often; only if n_matched > 0, like the following */
     double wins_ratio;   /* share of collectives in which it came last; is_of_steps: of steps */
-    int is_of_steps;     /* collectives do not tell who waits for whom, so a step counted as one exchange, and
-                          * the last rank is that with the least communication (docs/metrics.md#straggler) */
+    int is_of_steps;     /* each step counted as one exchange: the rank with the least communication in it came last
+                          * (docs/metrics.md#straggler) */
     double wait_ratio;   /* share of all waiting that it caused */
     double caused_ratio; /* waiting it caused, share of step time */
     int64_t caused_ns;   /* mean per step and rank that waited for it */

@@ -160,8 +160,8 @@ static void test_phase_of_limiting_compute(void **state)
 }
 
 /* The same, but gradients travel beside the backward pass: for 30 ms of the 56 that it lost, or for 20, or it is not
- * known that they do. With the 14 ms that transfer lost, the first is more than the rest of compute. An exchange of
- * 2 ms that no work hides is none, whatever it costs the backward pass. */
+ * known that they do. With the 14 ms that transfer lost, the first is more than the rest of compute. If ranks
+ * wait for the exchange for 2 ms only, compute is named, however much longer the backward pass takes. */
 static void test_compute_lost_to_the_exchange(void **state)
 {
     (void)state;
