@@ -81,7 +81,7 @@ if [ -z "${NODES_ENTER:-}" ] && [ "${EMULATE:-}" != ranks ]; then
     [ $got -ne 0 ] || exec "${make_nodes[@]}" collect/series.sh
     [ $got -lt 128 ] || exit $got # a signal
     [ $got -eq 77 ] || fail "${why#collect/nodes: }"
-    [ -z "${EMULATE:-}${NODE_CPU:-}${NODE_NET:-}" ] || fail "nodes with a share and a link cannot be emulated here: ${why%.}. EMULATE=ranks takes plain processes."
+    [ -z "${EMULATE:-}${NODE_CPU:-}${NODE_NET:-}" ] || fail "nodes with a share and a link cannot be emulated here: ${why%.}. Set EMULATE=ranks to use plain processes."
     echo "the nodes are plain processes that share all cores, because nodes with a share and a link cannot be emulated here: $why"
 fi
 

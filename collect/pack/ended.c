@@ -136,13 +136,13 @@ static void read_samples(const struct pack *p, int rank, struct end *e)
 }
 
 /* Samples are taken of all ranks at once. So a rank without a row had ended at the time of another rank's row. Two
- * exits within a tenth of a second do not tell which rank failed because of the other. Two exceptions do, unless all
- * ranks failed alike: a rank closes its connections only after its own, and the others fail after that. */
+ * exits within a tenth of a second do not tell which rank failed because of the other. Two exceptions do: a rank closes
+ * its connections only after its exception, so the others fail later. If all failed alike, exceptions tell nothing. */
 static int is_before(const struct end *a, const struct end *b)
 {
     const int64_t clearly_ns = 100000000, alike_ns = 1000000;
     if (a->raised_ns && b->raised_ns)
-        return a->raised_ns + alike_ns < b->raised_ns;
+        return b->raised_ns - a->raised_ns > alike_ns;
     if (b->raised_ns && b->raised_ns < a->seen_ns)
         return 0;
     if (a->raised_ns && a->raised_ns <= b->ran_ns)

@@ -375,7 +375,7 @@ class Marks:
     def wrap_exceptions(self):
         """Python's own hook runs after every `finally`, which may have closed the connections to the other ranks. So the time is noted
         when they are closed."""
-        distributed, say = sys.modules["torch.distributed"], sys.excepthook
+        distributed, c10d, say = sys.modules["torch.distributed"], sys.modules["torch.distributed.distributed_c10d"], sys.excepthook
         destroy = distributed.destroy_process_group
 
         @functools.wraps(destroy)
@@ -388,11 +388,14 @@ class Marks:
                 quietly(self.tell_exception, exception)
             say(kind, exception, traceback)
 
-        self.replace(destroy, "destroy_process_group", note_and_destroy, (distributed,))
+        self.replace(destroy, "destroy_process_group", note_and_destroy, (c10d, distributed))
         sys.excepthook = tell_and_say
 
     def tell_exception(self, exception):
-        """Tells pack (SPOOL_RAISED_LINK of collect/record/spool_layout.h). An exception may have followed from the noted one."""
+        """Tells pack (SPOOL_RAISED_LINK of collect/record/spool_layout.h). An exception may have followed from the noted one. torchrun's
+        own error is none of a rank, though another launcher may have given torchrun a rank."""
+        if type(exception).__name__ == "ChildFailedError":
+            return
         chain = []
         while exception is not None and id(exception) not in chain:
             chain.append(id(exception))
@@ -476,8 +479,8 @@ def launcher_rank():
     """The rank as lib/archive/rank.c reads it; None without a launcher. It is read when torch is imported, because the program may set
     these variables later."""
     return next((os.environ[rank] for rank, only_with in (
-        ("OMPI_COMM_WORLD_RANK", ""), ("PMIX_RANK", ""), ("PMI_RANK", ""), ("SLURM_PROCID", "SLURM_STEP_ID"),
-        ("RANK", "TORCHELASTIC_RUN_ID"), ("RANK", "WORLD_SIZE")) if rank in os.environ and (not only_with or only_with in os.environ)), None)
+        ("RANK", "TORCHELASTIC_RUN_ID"), ("OMPI_COMM_WORLD_RANK", ""), ("PMIX_RANK", ""), ("PMI_RANK", ""),
+        ("SLURM_PROCID", "SLURM_STEP_ID"), ("RANK", "WORLD_SIZE")) if rank in os.environ and (not only_with or only_with in os.environ)), None)
 
 
 def tell_end(pid, status):

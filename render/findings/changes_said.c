@@ -40,13 +40,17 @@ static const struct changed_table *leading(const struct changes *c, enum changed
 }
 
 /* Half as many steps of twice as many samples are equal work. */
+static int has_batches(const struct changes *c)
+{
+    return c->batch[BEFORE] > 0 && c->batch[AFTER] > 0;
+}
+
 int changes_are_unequal(const struct changes *c)
 {
     if (!c || !c->has_steps)
         return 0;
-    int has_batch = c->batch[BEFORE] > 0 && c->batch[AFTER] > 0;
-    double before = (double)c->n_steps[BEFORE] * (has_batch ? (double)c->batch[BEFORE] : 1),
-           after = (double)c->n_steps[AFTER] * (has_batch ? (double)c->batch[AFTER] : 1);
+    double before = (double)c->n_steps[BEFORE] * (has_batches(c) ? (double)c->batch[BEFORE] : 1),
+           after = (double)c->n_steps[AFTER] * (has_batches(c) ? (double)c->batch[AFTER] : 1);
     return before != after;
 }
 
@@ -147,8 +151,9 @@ static const struct changed *largest(const struct changed_table *t, int less)
 static void say_unequal(struct said *s, const struct changes *c, const struct changed_table *t)
 {
     const struct changed *most = NULL;
-    if (c->batch[BEFORE] != c->batch[AFTER]) { /* then a call is other work too */
-        said_add(s, PHRASE(CHANGED_OTHER_SAMPLES, slot_count(c->batch[AFTER]), slot_count(c->batch[BEFORE])));
+    if (has_batches(c) && c->batch[BEFORE] != c->batch[AFTER]) { /* then a call is other work too */
+        said_add(s, PHRASE(CHANGED_OTHER_SAMPLES, slot_count(c->n_steps[AFTER] * c->batch[AFTER]),
+                           slot_count(c->n_steps[BEFORE] * c->batch[BEFORE])));
         return;
     }
     for (int i = 0; i < t->n_rows; i++) {

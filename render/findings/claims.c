@@ -89,7 +89,7 @@ static void add_class_claim(struct report *rep, int run, const struct class_resu
     c->gain_ns = k->gain_ns;
     c->step_ns = r->step.mean_ns;
     c->gain_basis = gain_basis_of(r, k->cls);
-    c->gain_text = c->has_gain ? gain_text(rep, k->gain_ns, r->step.mean_ns, c->gain_basis) : "";
+    c->gain_text = c->has_gain ? claim_gain_text(rep, c) : "";
     c->gain_why = c->has_gain              ? REASON(NONE)
                   : k->cls == CLASS_MEMORY ? REASON(GAIN_OF_TRAFFIC)
                                            : REASON(GAIN_OF_COMPUTE);

@@ -52,11 +52,13 @@ enum confidence confidence_of_share(struct report *rep, const struct run_result 
 enum confidence confidence_without_steps(struct report *rep, const struct run_result *r, const char **because);
 /** nodes_text - "4 nodes", "1 node". */
 const char *nodes_text(struct report *rep, int n_nodes);
-/** gain_text - "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)". */
-const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis);
-/** claim_gain_text - gain_text of a claim with action, gain_ns and step_ns; if it is_measuring, "would measure
- * about 41.0 ms instead of 45.0 ms a step (estimate)". Test: tests/unit/test_narrate.c */
+/** claim_gain_text - "about 29.0 ms of 184 ms a step (1.19x, estimate)", "up to 29.0 ms of 184 ms a step (1.19x)" of a
+ * claim with action, gain_ns and step_ns; if it is_measuring, "would measure about 41.0 ms instead of 45.0 ms a step
+ * (estimate)". Test: tests/unit/test_narrate.c */
 const char *claim_gain_text(struct report *rep, const struct claim *c);
+/** is_part_of_gain - does the action save a part of the stated gain? That gain is of removing all communication. Most
+ * advice against it removes a part, but using one rank removes all, and looking removes none. */
+int is_part_of_gain(const struct claim *c);
 /** is_advice_to_look - does the action only find out more? Then it saves nothing by itself. */
 int is_advice_to_look(const struct claim *c);
 /** previous_point - the point of r's series with the next smaller node count, NULL when there is none. */

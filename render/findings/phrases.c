@@ -27,22 +27,25 @@ const char *claim_class_name(const struct report *rep, const struct claim *c)
     return r ? run_class_name(r, c->cls) : class_words(c->cls, AS_TITLE);
 }
 
-const char *gain_text(struct report *rep, int64_t gain_ns, int64_t step_ns, enum gain_basis basis)
+int is_part_of_gain(const struct claim *c)
 {
-    if (gain_ns <= 0 || gain_ns >= step_ns)
-        return "";
-    const struct slot gain = slot_time(gain_ns), step = slot_time(step_ns),
-                      factor = slot_factor((double)step_ns / (double)(step_ns - gain_ns));
-    struct phrase p =
-        basis == GAIN_BOUND ? PHRASE(GAIN_UP_TO, gain, step, factor) : PHRASE(GAIN_ABOUT, gain, step, factor);
-    return say_phrase(&rep->arena, &p);
+    return c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND && c->action.id != ADVICE_NO_COLLECTIVES &&
+           !is_advice_to_look(c);
 }
 
 const char *claim_gain_text(struct report *rep, const struct claim *c)
 {
-    if (!c->is_measuring || c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
-        return gain_text(rep, c->gain_ns, c->step_ns, c->gain_basis);
-    const struct slot after = slot_time(c->step_ns - c->gain_ns), now = slot_time(c->step_ns);
+    if (c->gain_ns <= 0 || c->gain_ns >= c->step_ns)
+        return "";
+    const struct slot gain = slot_time(c->gain_ns), after = slot_time(c->step_ns - c->gain_ns),
+                      now = slot_time(c->step_ns),
+                      factor = slot_factor((double)c->step_ns / (double)(c->step_ns - c->gain_ns));
+    if (!c->is_measuring) {
+        struct phrase p = c->gain_basis == GAIN_BOUND ? PHRASE(GAIN_UP_TO, gain, now, factor)
+                          : is_part_of_gain(c)        ? PHRASE(GAIN_PART, gain, now, factor)
+                                                      : PHRASE(GAIN_ABOUT, gain, now, factor);
+        return say_phrase(&rep->arena, &p);
+    }
     if (fmt_is_same(fmt_time(after.count), fmt_time(now.count)))
         return ""; /* no gain to state */
     struct phrase p =

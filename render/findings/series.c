@@ -85,13 +85,17 @@ static int64_t uneven_part(const struct run_result *r, enum part part)
 }
 
 /* Compute that was lost to the exchange: at the same cores, the backward pass takes longer while gradients travel
- * beside it, and by no more than they do. An exchange that hardly any step waits for is no headline. */
+ * beside it, and by no more than they do, nor than compute lost in all. An exchange that hardly any step waits for, or
+ * that does not grow, is no headline. */
 static int64_t compute_lost_beside(const struct run_result *at_end, const struct series *s, const struct series_loss *l)
 {
     int64_t lost = lost_beside_exchange(s, (int)(l - s->losses)), hidden = at_end->hidden_comm_ns;
-    int64_t exposed = comm_of(at_end->part_ns);
-    int is_beside = at_end->run->program.allreduce_is_overlapped == 1 && 10 * exposed >= at_end->step.mean_ns;
-    return !is_beside ? 0 : lost < hidden ? lost : hidden;
+    int64_t exposed = comm_of(at_end->part_ns), compute = l->part_ns[PART_COMPUTE];
+    int is_beside = at_end->run->program.allreduce_is_overlapped == 1 && 10 * exposed >= at_end->step.mean_ns &&
+                    comm_of(l->part_ns) > 0;
+    lost = lost < hidden ? lost : hidden;
+    lost = lost < compute ? lost : compute;
+    return is_beside && lost > 0 ? lost : 0;
 }
 
 static struct cause largest_cause(const struct run_result *at_end, const struct series *s, const struct series_loss *l)

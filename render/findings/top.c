@@ -83,14 +83,6 @@ static int is_same_advice(const struct claim *a, const struct claim *b)
     return a->action.id == b->action.id || (is_of_cores(a->action.id) && is_of_cores(b->action.id));
 }
 
-/* The stated gain is that of removing all communication. Most advice removes a part of it, but using one rank removes
- * all, and looking removes none. */
-static int is_part_of_gain(const struct claim *c)
-{
-    return c->cls == CLASS_COMMUNICATION && c->gain_basis != GAIN_BOUND && c->action.id != ADVICE_NO_COLLECTIVES &&
-           !is_advice_to_look(c);
-}
-
 /* The run whose gain is stated: for a series the one that its finding is about. */
 static const struct run_result *run_of_claim(struct report *rep, const struct claim *c)
 {

@@ -288,6 +288,7 @@ void waiting_when_shared(const struct report *rep, struct run_result *r)
     }
     uneven = uneven < wait ? uneven : wait;
     memset(r->wait_cause_ns, 0, sizeof r->wait_cause_ns);
+    r->late_range.name = NULL; /* its share was of the waiting as divided before */
     give(r, excess, uneven);
     r->uneven_wait_ns =
         slowest < 0 ? 0 : r->wait_cause_ns[CAT_COMPUTE] + r->wait_cause_ns[CAT_COPY] + r->wait_cause_ns[CAT_OTHER];

@@ -3,7 +3,6 @@
 
 #include "render/metrics/fit.h"
 #include "render/metrics/rule.h"
-#include "render/metrics/rule.h"
 #include "render/say/format.h"
 #include "render/say/say.h"
 

@@ -31,6 +31,12 @@ static int says_counts(const struct run *a)
     return a->program.traffic_bytes_per_step > 0 && a->program.flop_per_step > 0;
 }
 
+/* The steps of a program may be those of its host. */
+static int is_of_gpus(const struct run_result *r)
+{
+    return r->pop.is_of_gpus || strcmp(r->run->program.backend, "cuda") == 0;
+}
+
 /* Memory traffic by cache misses, if the program does not report it. Not for GPUs, whose memory is separate. Uses the
  * first rank: its counters were counted, or the archive has a reason. */
 static struct reason misses_of(struct report *rep, const struct run_result *r, double *gb_per_s)
@@ -38,7 +44,7 @@ static struct reason misses_of(struct report *rep, const struct run_result *r, d
     const struct run *a = r->run;
     const struct recorder counters = a->ranks_len ? a->ranks[0].counters : (struct recorder){0};
     if (counters.state == RECORDER_OK)
-        return r->pop.is_of_gpus ? REASON(NO_COUNTS_BUT_COUNTERS) : missed_gb_per_s(a, gb_per_s);
+        return is_of_gpus(r) ? REASON(NO_COUNTS_BUT_COUNTERS) : missed_gb_per_s(a, gb_per_s);
     const char *says = counters.state == RECORDER_NOT_AVAILABLE ? counters.because : counters.text;
     return counters.state ? REASON(NO_COUNTS_NOR_COUNTERS, slot_name(report_text(rep, "%.300s", says)))
                           : REASON(NO_COUNTS);
@@ -220,7 +226,7 @@ static void count_memory(struct report *rep, const struct run_result *r, struct 
 {
     const struct others o = others_of(r->run);
     int is_alone = o.cores > 0 && o.taken <= rep->thresholds.loss_matters * o.cores;
-    double moved = is_alone && !r->pop.is_of_gpus ? controllers_gb_per_s(r->run) : -1;
+    double moved = is_alone && !is_of_gpus(r) ? controllers_gb_per_s(r->run) : -1;
     m->is_of_controllers = moved >= 0;
     if (m->is_of_controllers)
         m->gb_per_s = moved;
@@ -250,8 +256,9 @@ struct phrase found_counted(const struct counted_memory *m)
 {
     const struct slot rate = slot_number(m->gb_per_s), share = slot_percent(m->gb_per_s / m->peak_gb_per_s),
                       peaks = slot_name(peaks_word(m->peaks)), peak = slot_number(m->peak_gb_per_s);
-    return m->is_of_controllers ? PHRASE(FOUND_CONTROLLERS, rate, share, peaks, peak)
-                                : PHRASE(FOUND_MISSES, rate, share, peaks, peak);
+    return m->gb_per_s > m->peak_gb_per_s && m->peaks != PEAKS_STATED ? PHRASE(FOUND_TRAFFIC_ABOVE, rate, peak)
+           : m->is_of_controllers ? PHRASE(FOUND_CONTROLLERS, rate, share, peaks, peak)
+                                  : PHRASE(FOUND_MISSES, rate, share, peaks, peak);
 }
 
 struct phrase found_stalled(const struct run_result *r)

@@ -324,7 +324,8 @@ struct roofline {
     double attainable_gflop_per_s;
     int is_of_step; /* rates are over whole steps, because ranks took turns on cores; else over the compute phases */
     double gflop_per_s, gb_per_s; /* achieved in that wall time */
-    /* Shares of the peaks; slightly above 1 is a measurement error. Each is valid only if its reason is REASON_NONE. */
+    /* Shares of the peaks; above 1 by what a measurement may be off (thresholds.traffic_error). Each is valid only if
+     * its reason is REASON_NONE. */
     double of_attainable_ratio, mfu_ratio; /* mfu: FLOP of a step / (step time * peak); also without `has`; 0 = n/a */
     struct reason of_attainable_why, mfu_why;
     enum roof_bound bound; /* step times cannot tell that it is latency */

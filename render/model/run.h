@@ -143,7 +143,7 @@ struct run_rank_call {
 /* Ranges of one name that is neither that of a step nor of a known phase, over the whole run. */
 struct run_own_range {
     const char *name;
-    int64_t ns;      /* sum of their durations */
+    int64_t ns;      /* time in them */
     int64_t self_ns; /* the same without the ranges inside */
 };
 #define RUN_MAX_OWN_RANGES 32
@@ -167,12 +167,11 @@ struct run_rank {
     int64_t wall_ns;                  /* first step start to last step end */
     int n_step_processes; /* processes of the rank that named steps in traces; its steps are those of step_pid */
     int64_t step_pid, n_steps_of_others;
-    /* Of the trace of its steps: names of the program's own, longest first, the longest ones only; and the time of the
-     * step ranges that no range inside has, -1 = not known. shape (n_own_ranges) */
+    /* The program's own range names in the trace of the steps: only the longest, longest first. shape (n_own_ranges) */
     struct run_own_range *own_ranges;
     int n_own_ranges;
-    int64_t own_self_ns; /* self_ns of all such names, also of those that are not kept; -1 = not known */
-    int64_t bare_step_ns;
+    int64_t own_self_ns;       /* self_ns of all such names, also of those that are not kept; -1 = not known */
+    int64_t bare_step_ns;      /* time of the step ranges that no range inside has; -1 = not known */
     int64_t loading_ranges_ns; /* named ranges of data loading, summed over all threads */
     uint64_t n_dropped, n_bad_blocks, n_missing_blocks, n_unmatched, n_open; /* losses of its traces */
     uint64_t n_dropped_known; /* part of n_dropped that sums by name and call include all the same */

@@ -126,7 +126,7 @@ void section_of_action(const struct report *rep, struct doc *d, int level)
         doc_paragraph(d, "%s", rep->first.text);
     if (rep->first_elsewhere && *rep->first_elsewhere) {
         paragraph_of_phrases(d, &PHRASE(ON_CLUSTER), 1);
-        doc_command(d, "On a cluster", rep->first_elsewhere);
+        doc_command(d, "Submit", rep->first_elsewhere);
     } else if (rep->first_command && *rep->first_command) {
         doc_command(d, rep->is_first_measuring ? "Measure again" : "Try first", rep->first_command);
     }

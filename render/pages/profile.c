@@ -104,7 +104,7 @@ static void put_ranks(const struct run_result *r, struct doc *d)
         if (is_part_known(r, shown[p].part))
             doc_column(d, DOC_RIGHT, "%s", shown[p].name);
     if (r->n_matched)
-        doc_column(d, DOC_RIGHT, "last in");
+        doc_column(d, DOC_RIGHT, "waited least");
     for (int i = 0; i < r->n_rank_results; i++) {
         const struct rank_result *k = &r->ranks[i];
         doc_row(d);

@@ -64,7 +64,8 @@ else
 fi
 if command -v clang >/dev/null; then
     fused() { # target instruction: its number in the kernels
-        clang --target="$1" -ffreestanding -std=c11 -O2 -ffp-contract=fast -I"$top" -S -o - "$top/collect/calibrate/loops.c" | grep -c "$2"
+        clang --target="$1" -ffreestanding -std=c11 -O2 -ffp-contract=fast -I"$top" -S -o - "$top/collect/calibrate/loops.c" |
+            sed -n '/^multiply_add.*:/,/^\t*\.size/p' | grep -c "$2"
     }
     check "it is one instruction on x86 and on Arm" test "$(fused x86_64-linux-gnu vfmadd)" -ge 24 -a "$(fused aarch64-linux-gnu fmla)" -ge 16
 else

@@ -58,14 +58,15 @@ check "... and monitors of their own, with their children" bash -c "tar -xOf '$T
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if (\$i == \"processes\") c = i } NR > 1 && \$c > most { most = \$c } END { exit most < 2 }'"
 check "... and no link is in the archive" bash -c "! tar -tf '$TMP/own.tar' | grep -q rank-of"
 # shellcheck disable=SC2317  # prints calls it
-# first_of TIMES: the rank that pack names first of two that say when an exception ended them. Rank 1 ends a second after rank 0.
+# first_of TIMES [LAST]: the rank that pack names first of two that say when an exception ended them. Rank LAST (1) ends a second later.
 first_of() {
-    FAIL=$1 "$BIN/dccollect" run -o "$TMP/own.tar" -- python3 tests/data/programs/own_ranks.py 2 >/dev/null 2>&1
+    FAIL=$1 LAST=${2:-1} "$BIN/dccollect" run -o "$TMP/own.tar" -- python3 tests/data/programs/own_ranks.py 2 >/dev/null 2>&1
     tar -xOf "$TMP/own.tar" manifest.json | jq -r '[.incomplete_because[] | select(startswith("rank"))][0]'
 }
 prints "of two exceptions the first is named, though its rank ended last" "rank 1 ended with exit status 1" first_of 7000000,5000000
 prints "... and the only one" "rank 1 ended with exit status 1" first_of ,1
-prints "... but not if all ranks failed within a millisecond" "rank 0 ended with exit status 1" first_of 7000000,6500000
+prints "... but if all ranks failed within a millisecond, it is the rank that ended first" "rank 1 ended with exit status 1" \
+    first_of 6500000,7000000 0
 prints "... and without a time, the rank that ended first" "rank 0 ended with exit status 1" first_of soon,then
 check "--help names the option" bash -c "'$BIN/dccollect' --help | grep -q -- '--python on|off'"
 

@@ -27,10 +27,8 @@ in_archive() { # in_archive NODES MEMBER: the member's text
     tar xOf "$(echo "$results/$1"node-slurm-*.tar)" "$2"
 }
 
-run_series() { # run_series: one, two and four nodes, and the report after them
-    slurm/submit --wait -- --batch $batch --steps 34 --days 4 --validation-windows 16
-}
-check "the series runs, and the report after it" run_series
+series=(slurm/submit --wait -- --batch $batch --steps 34 --days 4 --validation-windows 16)
+check "the series runs, and the report after it" "${series[@]}"
 cp "$TMP/tap.out" "$TMP/out"
 sed 's/^/# /' "$TMP/out"
 check "what was found is said at the end" grep -qF "$(jq -r .headline "$site/report.json")" "$TMP/out"
@@ -76,7 +74,7 @@ speeds_up() { # speeds_up: as cores of their own would, within the noise of one 
 if ! speeds_up; then
     echo "# measured again: compute took $one, $two and $four ms"
     first_results=$results results=$TMP/again
-    DCREPORT_RESULTS=$results DCREPORT_SITE=$TMP/again-site run_series >"$TMP/out-again"
+    check "... and the series runs again" env DCREPORT_RESULTS="$results" DCREPORT_SITE="$TMP/again-site" "${series[@]}"
     least() { printf '%s\n' "$@" | sort -g | head -n 1; }
     one=$(least "$one" "$(compute_ms 1)") two=$(least "$two" "$(compute_ms 2)") four=$(least "$four" "$(compute_ms 4)")
     results=$first_results

@@ -178,16 +178,20 @@ static void test_start_skew(void **state)
 }
 
 /* Rank 1 has 30 more of unnamed time than rank 0. own_ns: what a range of it takes a step; bare_ns: what of its steps
- * is in no range; setup_ns: what another range takes for each step, outside of them. */
-static struct run *late_by_unnamed(int64_t own_ns, int64_t of_other_ns, int64_t bare_ns, int64_t setup_ns)
+ * is in no range; setup_ns: what another range takes for each step, outside of them. Rank 1 is
+ * late in n_last of 20 steps, and in the others rank 0 by 170 of compute and of data loading in turn. */
+static struct run *late_by_unnamed(int64_t own_ns, int64_t of_other_ns, int64_t bare_ns, int64_t setup_ns, int n_last)
 {
     enum { STEPS = 20 };
     struct run *r = made_run(2, 64);
     const int64_t a[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 40, [CAT_OTHER] = 2},
-                  b[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 10, [CAT_OTHER] = 32};
+                  b[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 10, [CAT_OTHER] = 32},
+                  early[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 180, [CAT_OTHER] = 32},
+                  late[2][N_CATEGORIES] = {{[CAT_COMPUTE] = 250, [CAT_COMM] = 10, [CAT_OTHER] = 2},
+                                           {[CAT_COMPUTE] = 50, [CAT_DATA] = 200, [CAT_COMM] = 10, [CAT_OTHER] = 2}};
     for (int i = 0; i < STEPS; i++) {
-        made_step(r, run_rank_at(r, 0), a);
-        made_step(r, run_rank_at(r, 1), b);
+        made_step(r, run_rank_at(r, 0), i < n_last ? a : late[i % 2]);
+        made_step(r, run_rank_at(r, 1), i < n_last ? b : early);
     }
     for (int i = 0; i < 2; i++) {
         struct run_rank *k = run_rank_at(r, i);
@@ -217,7 +221,7 @@ static void test_own_range_of_late_rank(void **state)
     } cases[] = {{30, 0, 2, 0, 1, 1}, {25, 1, 7, 0, 1, 0.8}, {14, 0, 2, 0, 0, 0},  {30, 28, 2, 0, 0, 0},
                  {60, 0, 2, 0, 0, 0}, {30, 0, 30, 0, 0, 0},  {30, 0, 2, 10, 1, 1}, {30, 0, 2, 28, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct run *r = late_by_unnamed(cases[i].own, cases[i].other, cases[i].bare, cases[i].setup);
+        struct run *r = late_by_unnamed(cases[i].own, cases[i].other, cases[i].bare, cases[i].setup, 20);
         struct report rep = {0};
         struct run_result *k = analysed(&rep, r);
         assert_true(k->straggler.has && k->straggler.rank == 1);
@@ -230,8 +234,18 @@ static void test_own_range_of_late_rank(void **state)
         }
         done(&rep, r);
     }
+    for (int n_last = 16; n_last < 19; n_last += 2) { /* 480 of 1,160 of the waiting are for it, then 540 of 880 */
+        struct run *r = late_by_unnamed(30, 0, 2, 0, n_last);
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_true(k->straggler.has && k->straggler.rank == 1);
+        for (int c = 0; c < N_CATEGORIES; c++)
+            assert_true(k->wait_cause_ns[c] <= k->wait_cause_ns[CAT_OTHER]);
+        assert_int_equal(k->late_range.name != NULL, n_last == 18);
+        done(&rep, r);
+    }
     for (int is_lost = 0; is_lost < 2; is_lost++) { /* the mean of both ranks: 15 of 17 */
-        struct run *r = late_by_unnamed(30, 0, 2, 0);
+        struct run *r = late_by_unnamed(30, 0, 2, 0, 20);
         run_rank_at(r, 0)->lost_from_ns = -is_lost;
         struct report rep = {0};
         struct run_result *k = analysed(&rep, r);

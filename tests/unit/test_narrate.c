@@ -813,7 +813,7 @@ static void test_confidence(void **state)
     rep.notes = &clocks;
     rep.n_notes = 1;
     assert_int_equal(confidence_of(&rep, &r, (struct interval){1, 0.3, 0.4}, 0.2, &why), CONFIDENCE_LOW);
-    assert_string_equal(why, "a GPU ran below its clock");
+    assert_string_equal(why, "a GPU was throttled");
     rep.n_notes = 0;
     struct run_result two[2] = {r, r};
     int of_point[2] = {0, 1};
@@ -895,9 +895,10 @@ static void test_own_range_is_named(void **state)
     assert_int_equal(a.id, ADVICE_LATE_RANGE);
     assert_string_equal(a.generic, "Share the work of 'load_forcing' among the ranks, or make it cheaper");
     assert_string_equal(k->unnamed_range.name, "load_forcing"); /* 27 of 28 on average */
-    assert_string_equal(action_for_unnamed(&f.rep, k),
-                        "Name 'load_forcing' (27.0 ms a step) as the phase that it is: data_load, forward, backward, "
-                        "all_reduce, optimizer or checkpoint");
+    assert_string_equal(
+        action_for_unnamed(&f.rep, k),
+        "Rename 'load_forcing' (27.0 ms a step) to the phase it belongs to: data_load, forward, backward, "
+        "all_reduce, optimizer or checkpoint");
     release(&f);
 }
 

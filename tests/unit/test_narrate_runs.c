@@ -366,7 +366,7 @@ static void test_no_gain_against_a_held_back_reference(void **state)
     tell(&f);
     const struct phrase *why = &f.rep.series[0].points[2].unreliable;
     assert_int_equal(assert_says(why, 1, PHRASE_SURE_AT_REFERENCE)[0].count, 1);
-    assert_string_equal(why->slot[1].name, "one rank had no core for 50 % of step time");
+    assert_string_equal(why->slot[1].name, "a rank had no core for 50 % of step time");
     release(&f);
 }
 

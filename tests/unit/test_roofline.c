@@ -397,7 +397,7 @@ static void test_nothing_to_optimise_only_if_memory_was_judged(void **state)
         assert_string_equal(unrecorded_in_compute(&rep, &rep.runs[0]), "");
         assert_int_equal(rep.runs[0].confidence, is_judged ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
         assert_int_equal(remedy_of_memory(&rep.runs[0]).id, is_judged ? PHRASE_NONE : PHRASE_JUDGE_CALIBRATE);
-        assert_int_equal(!!strstr(rep.first_action, "run dccollect calibrate"), !is_judged);
+        assert_int_equal(!!strstr(rep.first_action, "which dccollect calibrate makes"), !is_judged);
         assert_int_equal(is_memory_judged(&rep.runs[0]), is_judged);
         assert_int_equal(!!strstr(rep.first_action, "kernels wait for memory is not known"), !is_judged);
         int is_not_judged = 0, is_known_fine = 0;
@@ -544,7 +544,7 @@ static void test_memory_by_controllers(void **state)
         enum phrase_id found;
     } cases[] = {
         {9, 0, VERDICT_LIMITS, PHRASE_FOUND_CONTROLLERS},
-        {11, 0, VERDICT_LIMITS, PHRASE_FOUND_CONTROLLERS}, /* 1.1 times the calibration's: another mix of accesses */
+        {11, 0, VERDICT_LIMITS, PHRASE_FOUND_TRAFFIC_ABOVE}, /* 1.1 times the calibration's: another mix of accesses */
         {4, 0, VERDICT_WATCH, PHRASE_FOUND_CONTROLLERS},
         {1, 0, VERDICT_FINE, PHRASE_FOUND_CONTROLLERS},
         {9, 1, VERDICT_LIMITS, PHRASE_FOUND_MISSES}, /* the traffic may be theirs: 7.7 of the half of 20 by misses */
@@ -572,6 +572,10 @@ static void test_memory_by_controllers(void **state)
         assert_int_equal(c->verdict, cases[i].verdict);
         if (cases[i].found)
             assert_non_null(found_of(c, cases[i].found));
+        report_free(&rep);
+        r->program.backend = "cuda"; /* these are not the controllers of its GPUs */
+        assert_int_equal(analyse(&rep, &r, 1, &o, NULL), 0);
+        assert_int_equal(rep.runs[0].classes[CLASS_MEMORY].verdict, VERDICT_NA);
         report_free(&rep);
         r->nodes[1].n_memory = 1; /* one node was not counted */
         assert_true(controllers_gb_per_s(r) < 0);

@@ -7,7 +7,6 @@
 #include "render/findings/claims.h"
 #include "render/findings/narrate.h"
 #include "render/pages/pages.h"
-#include "render/say/say.h"
 #include "tests/unit/made_run.h"
 
 enum { MAX_RUNS = 8 };

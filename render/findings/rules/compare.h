@@ -64,7 +64,7 @@ struct tried {
 
 enum { COMPARED_MAX = 3 }; /* sentences of a paragraph */
 
-/* What as many samples take on both sides, if a step has another number of them. */
+/* Time for an equal number of samples on both sides, if the batches differ. */
 struct equal_work {
     int64_t samples_before, samples_after; /* of a step; 0: equal, or not known of every run */
     double per_second_before, per_second_after;

@@ -50,7 +50,7 @@ struct sums {
     int64_t n_matched;          /* collectives seen by all ranks, and steps that count as one exchange */
     int64_t n_whole_steps;      /* the steps among them */
     double cause[N_CATEGORIES]; /* of waiting; CAT_COMM = outside the steps */
-    double *rank_unnamed; /* the part of cause[CAT_OTHER] for what a rank did longer in unnamed time. shape (n_ranks) */
+    double *rank_unnamed;       /* part of cause[CAT_OTHER] due to longer unnamed time of each rank. shape (n_ranks) */
     int64_t gain[N_CLASSES];
     int64_t n_bytes_steps, n_collectives, samples;
     double bytes;

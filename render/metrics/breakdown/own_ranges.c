@@ -92,13 +92,12 @@ static double mean_of_others(const struct grid *g, int late, const char *name)
     return sum / (g->n_ranks - 1);
 }
 
-static void explain_late(struct run_result *out, const struct grid *g, const struct sums *s, int late)
+/* share: of all waiting, what is for unnamed time of the late rank */
+static void explain_late(struct run_result *out, const struct grid *g, int late, double share)
 {
-    double others = 0, causes = 0, most = 0;
+    double others = 0, most = 0;
     for (int r = 0; r < g->n_ranks; r++)
         others += r != late ? (double)out->ranks[r].part_ns[PART_OTHER] / (g->n_ranks - 1) : 0;
-    for (int c = 0; c < N_CATEGORIES; c++)
-        causes += s->cause[c];
     const double all = (double)out->ranks[late].part_ns[PART_OTHER];
     const struct unnamed u = {all, all - others};
     for (int i = 0; i < g->ranks[late]->n_own_ranges; i++) {
@@ -108,8 +107,8 @@ static void explain_late(struct run_result *out, const struct grid *g, const str
             more <= most)
             continue;
         most = more;
-        out->late_range = (struct own_range){name, (int64_t)ns, (int64_t)rest,
-                                             s->rank_unnamed[late] / causes * (more < u.more ? more / u.more : 1)};
+        out->late_range =
+            (struct own_range){name, (int64_t)ns, (int64_t)rest, share * (more < u.more ? more / u.more : 1)};
     }
 }
 
@@ -134,14 +133,15 @@ static void explain_unnamed(struct run_result *out, const struct grid *g)
 
 void breakdown_own_ranges(struct run_result *out, const struct grid *g, const struct sums *s)
 {
-    int late = -1, is_unnamed_most = 1;
+    int late = -1;
+    double causes = 0;
     if (!are_known(g))
         return;
     explain_unnamed(out, g);
     for (int r = 0; r < g->n_ranks; r++)
         late = out->straggler.has && out->ranks[r].rank == out->straggler.rank ? r : late;
     for (int c = 0; c < N_CATEGORIES; c++)
-        is_unnamed_most &= out->wait_cause_ns[c] <= out->wait_cause_ns[CAT_OTHER];
-    if (late >= 0 && g->n_ranks > 1 && is_unnamed_most && s->rank_unnamed[late] > 0)
-        explain_late(out, g, s, late);
+        causes += s->cause[c];
+    if (late >= 0 && g->n_ranks > 1 && 2 * s->rank_unnamed[late] > causes)
+        explain_late(out, g, late, s->rank_unnamed[late] / causes);
 }

@@ -5,8 +5,8 @@
 #include "render/metrics/series/differing.h"
 
 #include "render/metrics/calls.h"
-#include "render/metrics/known.h"
 #include "render/metrics/recorded.h"
+#include "render/metrics/rule.h"
 #include "render/metrics/steps.h"
 #include "render/metrics/device_shares.h"
 #include "render/say/say.h"

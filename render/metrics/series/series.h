@@ -84,9 +84,10 @@ void series_by_name(struct report *rep, struct series *s);
  *  returns  NULL: none did, or it was not recorded at both points */
 const struct series_phase *phase_that_lost(const struct series *s, int loss, enum part part);
 
-/** lost_beside_exchange - what the phase "backward" lost beyond the growth of "forward", which no exchange runs beside:
- * at the core that exchanges gradients, the backward pass takes longer for it. returns  0: nothing, or one of the
- * phases was not recorded at both points source   docs/metrics.md#order. Test: tests/unit/test_phases.c */
+/** lost_beside_exchange - time that the phase "backward" lost beyond growing like "forward": what it costs to exchange
+ * gradients on the same core.
+ *  returns  0: nothing, or one of the phases was not recorded at both points
+ *  source   docs/metrics.md#rules. Test: tests/unit/test_phases.c */
 int64_t lost_beside_exchange(const struct series *s, int loss);
 
 /** loss_classes - losses[].class_ns: waiting for a rank that loads or writes is data and I/O, all other is imbalance;

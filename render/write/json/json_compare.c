@@ -69,8 +69,9 @@ json_t *comparisons_json(const struct report *rep)
         json_t *use = has ? json_pack("{s:o, s:o}", "before", value_real(1, c->utilization_before), "after",
                                       value_real(1, c->utilization_after))
                           : json_null();
+        const int is_equal = !comparison_is_of_samples(c); /* else the difference of the steps is no gain */
         json_t *o = json_pack(
-            "{s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, "
+            "{s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o, s:o, "
             "s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
             "n_nodes", value_int(c->n_nodes > 0, c->n_nodes), "n_ranks", value_int(c->n_ranks > 0, c->n_ranks), "label",
             value_string(c->label), "runs_before", c->n_before, "runs_after", c->n_after, "steps_before",
@@ -78,11 +79,11 @@ json_t *comparisons_json(const struct report *rep)
             "median_before_ns", (json_int_t)c->median_before_ns, "median_after_ns", (json_int_t)c->median_after_ns,
             "parts", parts, "gpu_utilization_ratio", use, "predictions", predictions, "predicted_gain_ns",
             (json_int_t)c->expected_ns, "predicted_mean_gain_ns", (json_int_t)c->expected_mean_ns, "achieved_gain_ns",
-            (json_int_t)c->achieved_ns, "achieved_mean_gain_ns", (json_int_t)(c->step.before_ns - c->step.after_ns),
-            "gain_statistic", value_string("median"), "differing", value_string(c->differing), "confidence",
-            value_string(confidence_word(c->confidence)), "confidence_because", value_string(c->confidence_because),
-            "sentence", value_string(c->sentence), "support", value_string(c->support), "is_repeated",
-            comparison_is_repeated(c));
+            value_int(is_equal, c->achieved_ns), "achieved_mean_gain_ns",
+            value_int(is_equal, c->step.before_ns - c->step.after_ns), "gain_statistic", value_string("median"),
+            "differing", value_string(c->differing), "confidence", value_string(confidence_word(c->confidence)),
+            "confidence_because", value_string(c->confidence_because), "sentence", value_string(c->sentence), "support",
+            value_string(c->support), "is_repeated", comparison_is_repeated(c));
         value_set(o, "finding", value_string(say_finding(&c->said)));
         if (c->nodes_before && *c->nodes_before) {
             value_set(o, "nodes_before", value_string(c->nodes_before));

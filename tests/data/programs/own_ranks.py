@@ -1,8 +1,8 @@
 """own_ranks.py N - starts N ranks, as torch.multiprocessing.spawn does, which no launcher numbers. Each tells its rank by a link in the
 spool, as the hook for PyTorch does. `own_ranks.py N RANK` is one of them. A child that it starts works for the same rank.
 
-FAIL=TIME,TIME: each rank tells that an exception ended it at this time, in nanoseconds ("" tells nothing). Rank 1 then ends a second after
-the others."""
+FAIL=TIME,TIME: each rank tells that an exception ended it at this time, in nanoseconds ("" tells nothing). Rank LAST then ends a second
+after the other."""
 import ctypes
 import os
 import subprocess
@@ -32,5 +32,5 @@ if "FAIL" in os.environ:
     raised = os.environ["FAIL"].split(",")[rank]
     if raised:
         os.symlink(raised, f"{os.environ['DCC_SPOOL']}/raised-in-rank{rank}")
-    time.sleep(rank)
+    time.sleep(rank == int(os.environ["LAST"]))
     sys.exit(1)
