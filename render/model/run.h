@@ -143,7 +143,7 @@ struct run_rank_call {
 /* Ranges of one name that is neither that of a step nor of a known phase, over the whole run. */
 struct run_own_range {
     const char *name;
-    int64_t ns;      /* time in them */
+    int64_t ns;      /* sum of their durations */
     int64_t self_ns; /* the same without the ranges inside */
 };
 #define RUN_MAX_OWN_RANGES 32

@@ -53,12 +53,6 @@ static void keep_range(struct run_rank *k, struct run_own_range one)
         k->own_ranges[i] = one;
 }
 
-/* The sum counts ranges of one name inside each other twice. */
-static int64_t time_covered(const struct name_sum *n)
-{
-    return n->union_ns >= 0 && n->union_ns < n->sum_ns ? n->union_ns : n->sum_ns;
-}
-
 /* Steps lie in an epoch, so its own time is outside of them. */
 static int is_epoch(const char *name)
 {
@@ -86,7 +80,7 @@ static void take_own_ranges(struct run *r, struct run_rank *k, const struct summ
             continue;
         k->own_self_ns = one->self_ns < 0 || k->own_self_ns < 0 ? -1 : sum_to_limit(k->own_self_ns, one->self_ns);
         if (one->sum_ns > 0 && *one->name && strcmp(one->name, SUMMARY_OTHER_NAMES) != 0)
-            keep_range(k, (struct run_own_range){one->name, time_covered(one), one->self_ns});
+            keep_range(k, (struct run_own_range){one->name, one->sum_ns, one->self_ns});
     }
 }
 

@@ -66,9 +66,6 @@ has "... is named with its status" '.runs[0].support | contains(": rank 1 ended 
 check_status 1 "... and whose process ends after that of the other rank" "$BIN/dccollect" run -o "$TMP/run.tar" -- "${torchrun[@]}" raise linger
 "$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
 has "... is named all the same, not the other rank" '.runs[0].support | contains(": rank 1 ended with exit status 1.")'
-check_status 1 "... also if another launcher started torchrun" env SLURM_PROCID=0 SLURM_STEP_ID=0 "$BIN/dccollect" run -o "$TMP/run.tar" -- "${torchrun[@]}" raise linger
-"$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
-has "... is rank 1 named" '.runs[0].support | contains(": rank 1 ended with exit status 1.")'
 check_status 1 "... also in torch.multiprocessing.spawn" "$BIN/dccollect" run -o "$TMP/run.tar" -- "$torch" tests/data/programs/torch_spawn.py raise linger
 "$report" -q "$TMP/run.tar" -o "$TMP/site" >/dev/null 2>&1
 has "... is rank 1 named" '.runs[0].support | contains("rank 1 ended with exit status 1.")'
