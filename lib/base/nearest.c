@@ -42,6 +42,8 @@ void nearest_try(struct nearest *n, const char *name)
     if (n->length > MAX_LENGTH || length > MAX_LENGTH || n->length < 3)
         return;
     int here = edits(n->word, n->length, name, length), most = n->length < 8 ? 1 : (int)n->length / 4;
+    if (strncmp(n->word, name, n->length) == 0)
+        here = least(here, 1); /* it is cut short */
     if (here <= most && (!n->name || here < n->n_edits)) {
         n->name = name;
         n->n_edits = here;

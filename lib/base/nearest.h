@@ -18,6 +18,7 @@ struct nearest {
 struct nearest nearest_begin(const char *word);
 /** nearest_try - keep this name if it differs from the word by fewer letters than the one before: at most one in four,
  *  and one where the word is short. A letter may be missing, added, another, or have changed places with the next one.
+ *  A name that begins with the word counts as one letter away.
  *  name  borrows
  *  cost  O(length of both)^2, no allocation. Test: tests/unit/test_lib.c */
 void nearest_try(struct nearest *n, const char *name);

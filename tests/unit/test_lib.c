@@ -461,6 +461,7 @@ static void the_nearest_name_is_found(void **state)
              {"checkss", "checks"},
              {"opne", "open"},
              {"outputs", "output"},
+             {"out", "output"},
              {"m", NULL},
              {"threshold", NULL},
              {"io-treshhold", "io-threshold"},
