@@ -2,6 +2,7 @@
 # One level below the GPU: the operators of real Kineto traces, and the lines that ran while a GPU waited for the host,
 # compared with the same values computed from the trace by a separate program (operators.py).
 . tests/lib/tap.sh
+. tests/lib/torch.sh
 report=$BIN/dcreport
 traces=$SHARED/data/traces/kineto
 
@@ -9,6 +10,14 @@ traces=$SHARED/data/traces/kineto
 same() {
     "$report" -q "$1" -o "$TMP/site" >/dev/null 2>&1
     check "$2" python3 tests/integration/operators.py "$1" "$TMP/site/report.json"
+}
+torch=$(find_torch)
+as_torch() { # as_torch TRACE: for the last report
+    if [ -n "$torch" ]; then
+        check "... as PyTorch's own profiler counts them" "$torch" tests/lib/torch_flops.py "$TMP/site/report.json" "$1"
+    else
+        skip "... as PyTorch's own profiler counts them" "no PyTorch (python3-torch)"
+    fi
 }
 same tests/data/gpu/kineto-h200.json.gz "products and attention of a training on an H200"
 check "every line is known there, and the lines are said first" jq -e '.code_lines[0] | .host_idle_ns == .with_line_ns
@@ -26,7 +35,9 @@ if [ -d "$traces" ]; then
     same "$traces/mi300_facebook_timesformer-base-finetuned-k400__1016002.json.gz" "products on a GPU that the trace does not list"
     check "... with peaks" jq -e '[.operator_roofline[] | select(.format == "BF16") | .peak_flop_per_s] | length > 0 and all(. == 1307.4e12)' "$TMP/site/report.json"
     same "$traces/mi300_resnet_act_checkpoint.json.gz" "convolutions on an MI300X, with those of the backward pass"
+    as_torch "$traces/mi300_resnet_act_checkpoint.json.gz"
     same "$traces/h100_gaunernst_bert-small-uncased__1016001.json.gz" "linear layers and attention on an H100"
+    as_torch "$traces/h100_gaunernst_bert-small-uncased__1016001.json.gz"
     same "$traces/dlrm_8rank/worker0_step_12.1694128201545.pt.trace.json.gz" "products of two threads on a V100"
     same "$traces/resnet50_num_workers_0.worker0.1623143089861.pt.trace.json.gz" "an older trace, which lacks the strides of convolutions"
     check "... says so" jq -e '.operator_roofline[] | select(.operator == "aten::conv2d") | .flop == null and .n == 318
