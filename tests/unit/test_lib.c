@@ -455,20 +455,13 @@ static void the_nearest_name_is_found(void **state)
     static const char *const names[] = {"baseline", "output", "open", "check", "checks", "nodes", "n", "io-threshold"};
     static const struct {
         const char *word, *name;
-    } c[] = {{"basline", "baseline"},
-             {"baselien=a.tar", "baseline"},
-             {"chekc", "check"},
-             {"checkss", "checks"},
-             {"opne", "open"},
-             {"outputs", "output"},
-             {"out", "output"},
-             {"m", NULL},
-             {"threshold", NULL},
-             {"io-treshhold", "io-threshold"},
-             {"sparkle", NULL},
-             {"", NULL},
-             {"nods", "nodes"},
-             {"a-word-that-is-much-longer-than-any-known-name", NULL}};
+    } c[] = {{"basline", "baseline"}, {"baselien=a.tar", "baseline"},
+             {"chekc", "check"},      {"checkss", "checks"},
+             {"opne", "open"},        {"outputs", "output"},
+             {"out", "output"},       {"m", NULL},
+             {"threshold", NULL},     {"io-treshhold", "io-threshold"},
+             {"sparkle", NULL},       {"", NULL},
+             {"nods", "nodes"},       {"a-word-that-is-much-longer-than-any-known-name", NULL}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         struct nearest near = nearest_begin(c[i].word);
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
