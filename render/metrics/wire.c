@@ -44,7 +44,8 @@ int wire_of_node(const struct run_result *r, int at, struct node_wire *out)
 {
     const struct run *run = r->run;
     const struct run_node *n = &run->nodes[at];
-    if (!r->has_steps || !(r->bytes_per_step > 0) || run->node_kind != NODES_MACHINES)
+    int has_links = run->node_kind == NODES_MACHINES || run->node_kind == NODES_SHARES;
+    if (!r->has_steps || !(r->bytes_per_step > 0) || !has_links)
         return 0;
     const struct steps_here here = steps_on(run, n);
     int n_inside = 0;

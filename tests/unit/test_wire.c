@@ -85,6 +85,9 @@ static void nothing_is_said_without_all_of_it(void **state)
     r->node_kind = NODES_EMULATED;
     assert_int_equal(known(r, w), 0);
     r = made();
+    r->node_kind = NODES_SHARES; /* which have links of their own */
+    assert_int_equal(known(r, w), 1);
+    r = made();
     for (int s = 0; s < N_STEPS; s++)
         r->ranks[0].steps[s].bytes = r->ranks[1].steps[s].bytes = 0;
     assert_int_equal(known(r, w), 0);
