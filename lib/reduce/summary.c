@@ -121,8 +121,7 @@ static uint32_t count_calls(struct making *t, const char *domain, const char *ca
     return o->kind == DCT_IO_READ ? number_of(t, o) : 0;
 }
 
-/* Does such a call make the ranks of a communicator wait for each other? */
-static int is_collective(const char *name)
+int summary_is_collective(const char *name)
 {
     static const char *const calls[] = {"MPI_Allg",   "MPI_Allr",   "MPI_Allt",   "MPI_Barrier", "MPI_Bcast",
                                         "MPI_Exscan", "MPI_Gather", "MPI_Reduce", "MPI_Scan",    "MPI_Scatter"};
@@ -135,7 +134,8 @@ static int is_collective(const char *name)
 /* Adds the time before a collective. Messages between two ranks do not count, because a rank waits for others there. */
 static void count_before(struct making *t, const struct dct_event *e)
 {
-    int is_first = !t->last.has, is_frame = strncmp(e->name, "MPI_Init", 8) == 0, is_one = is_collective(e->name);
+    int is_first = !t->last.has, is_frame = strncmp(e->name, "MPI_Init", 8) == 0,
+        is_one = summary_is_collective(e->name);
     int is_possible = e->start_ns >= 0 && e->end_ns <= RUN_MAX_TIME_NS;
     if (!is_possible || (!is_first && e->track != t->last.track)) {
         t->last.is_unknown |= !is_possible || is_one;

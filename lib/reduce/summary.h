@@ -82,6 +82,9 @@ enum summary_names { SUMMARY_NAMES, SUMMARY_NAME_SUMS };
 /** summary_io_kind - what a call on a file does, by its name: DCT_IO_READ, DCT_IO_WRITE or DCT_IO_OTHER. Test:
  *  tests/unit/test_rules.c */
 int summary_io_kind(const char *name);
+/** summary_is_collective - does a call of this name block, and make the ranks of a communicator wait for each other?
+ *  Test: tests/unit/test_narrate.c */
+int summary_is_collective(const char *name);
 
 /** summary_of_trace - read a trace to its end, and keep all of its names.
  *  out         texts and arrays in a; trace_name and fingerprint are left to the caller

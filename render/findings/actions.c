@@ -1,6 +1,7 @@
 /* actions.c - see actions.h. */
 #include "render/findings/actions.h"
 
+#include "lib/reduce/summary.h"
 #include "render/findings/rules/analyse.h"
 #include "render/findings/rules/trials.h"
 #include "render/metrics/calls.h"
@@ -12,6 +13,7 @@
 #include "render/findings/exchange.h"
 #include "render/say/say.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const enum advice of_class[N_CLASSES] = {
@@ -169,6 +171,16 @@ static int is_exchanged_by_hosts(const struct run *r)
     return n_compute > 0 && n_comm == 0;
 }
 
+/* Fewer calls help in each case, but what can be joined depends on the call. */
+static enum advice for_small_messages(const char *call, int is_torch)
+{
+    if (strcmp(call, "MPI_Barrier") == 0)
+        return ADVICE_FEWER_BARRIERS;
+    return is_torch                      ? ADVICE_SMALL_COLLECTIVES
+           : summary_is_collective(call) ? ADVICE_FEWER_COLLECTIVES
+                                         : ADVICE_SMALL_MESSAGES;
+}
+
 static struct choice for_communication(const struct run_result *r, int is_torch)
 {
     if (is_one_of_many(r)) /* the right action depends on the missing traces */
@@ -183,7 +195,8 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
         ours = trial_advised(r)                             ? ADVICE_FASTER_LINK
                : r->n_nodes > 0 && r->n_ranks == r->n_nodes ? ADVICE_LARGER_BATCH
                                                             : ADVICE_FEWER_RANKS;
-    enum advice rest = small_messages(r).call ? is_torch ? ADVICE_SMALL_COLLECTIVES : ADVICE_SMALL_MESSAGES
+    const char *call = small_messages(r).call;
+    enum advice rest = call                                            ? for_small_messages(call, is_torch)
                        : is_torch && r->accumulation.micro_batches > 1 ? ADVICE_LAST_MICRO_BATCH
                        : run_is_on_one_host(r->run)                    ? ADVICE_COMMUNICATION_ON_HOST
                        : run_is_torch_on_hosts(r->run)                 ? ADVICE_COMMUNICATION_OF_HOSTS
@@ -298,6 +311,11 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
     if (cls == CLASS_DATA && r->loading.n_workers > 0)
         needs = PHRASE(NEEDS_WORKERS, slot_count(r->loading.n_workers));
     struct advised said = {.id = c.ours, .slot = {slot_percent(limit), slot_name(r->late_range.name)}};
+    const char *call = c.generic == ADVICE_FEWER_COLLECTIVES ? small_messages(r).call : NULL;
+    if (call) { /* "MPI_Bcast": "MPI_Ibcast" does not block */
+        said.slot[1] = slot_name(call);
+        said.slot[2] = slot_name(report_text(rep, "MPI_I%c%s", tolower((unsigned char)call[4]), call + 5));
+    }
     if (is_dcrnn)
         a.ours = in_words(rep, &said, ADVICE_OURS, &needs);
     said.id = c.generic;

@@ -82,7 +82,10 @@ static const char *exchange_subject(struct report *rep, const struct run_result 
 struct phrase phrase_of_small_messages(const struct run_result *r)
 {
     struct small_messages m = small_messages(r);
-    return m.call ? PHRASE(COMM_SMALL, slot_name(m.call), slot_count(m.n), slot_bytes((double)m.bytes)) : PHRASE(NONE);
+    if (!m.call)
+        return PHRASE(NONE);
+    return m.bytes ? PHRASE(COMM_SMALL, slot_name(m.call), slot_count(m.n), slot_bytes((double)m.bytes))
+                   : PHRASE(COMM_CALLS, slot_name(m.call), slot_count(m.n));
 }
 
 static void say_communication(struct report *rep, const struct run_result *r, struct said *s)

@@ -42,7 +42,8 @@ struct small_messages small_messages(const struct run_result *r)
     int64_t rank_steps = r->n_steps * r->n_ranks;
     if (!c)
         return small_collectives(r);
-    if (rank_steps <= 0 || c->sum.n == 0 || c->sum.bytes == 0 || (int64_t)c->sum.ns < all.ns - (int64_t)c->sum.ns)
+    int is_known = c->sum.bytes > 0 || strcmp(c->name, "MPI_Barrier") == 0;
+    if (rank_steps <= 0 || c->sum.n == 0 || !is_known || (int64_t)c->sum.ns < all.ns - (int64_t)c->sum.ns)
         return (struct small_messages){0};
     struct small_messages m = {c->name, (int64_t)c->sum.n / rank_steps, (int64_t)(c->sum.bytes / c->sum.n)};
     return m.n >= MANY && m.bytes <= SMALL_MESSAGE_BYTES ? m : (struct small_messages){0};

@@ -24,7 +24,7 @@ enum { SMALL_MESSAGE_BYTES = 8192, SMALL_COLLECTIVE_BYTES = 65536 };
 
 /** small_messages - the MPI call in which at least half of the time in MPI passed, if its messages are many and small:
  *  at least 10 in a step of a rank, with at most SMALL_MESSAGE_BYTES each. Then the cost is that of calls, not of
- *  bytes. Without MPI calls, the same of the collectives of a step with SMALL_COLLECTIVE_BYTES.
+ *  bytes. Barriers have no bytes. Without MPI calls, the same of the collectives of a step with SMALL_COLLECTIVE_BYTES.
  *  returns  call is NULL if no call is like that. Test: tests/unit/test_rules.c */
 struct small_messages {
     const char *call; /* "MPI_Sendrecv", "collectives" */

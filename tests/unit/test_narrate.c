@@ -117,6 +117,41 @@ static void test_advice_knows_how_gradients_travelled(void **state)
     run_free((struct run *)r.run);
 }
 
+/* Small messages are joined by the kind of their call: messages of two ranks, collectives, barriers, PyTorch's. */
+static void test_small_messages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *call, *words;
+        enum advice id;
+        uint64_t bytes;
+    } cases[] = {
+        {"MPI_Sendrecv", "(MPI_Isend, MPI_Irecv)", ADVICE_SMALL_MESSAGES, 8000},
+        {"MPI_Allreduce",
+         "Call MPI_Allreduce less often, or join several values into one call. Overlap what remains with computing "
+         "(MPI_Iallreduce)",
+         ADVICE_FEWER_COLLECTIVES, 8000},
+        {"MPI_Bcast", "(MPI_Ibcast)", ADVICE_FEWER_COLLECTIVES, 8000},
+        {"MPI_Barrier", "Leave out each MPI_Barrier", ADVICE_FEWER_BARRIERS, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct report rep = {0};
+        struct run *a = run_new("x.tar");
+        struct run_result r = {.run = a, .n_ranks = 2, .n_steps = 5, .has_steps = 1};
+        struct run_mpi_call call = {cases[i].call, {1000, cases[i].bytes, 100000000, 0}};
+        const char *command = "./heat";
+        a->command = &command;
+        a->n_command = 1; /* PyTorch is started otherwise */
+        a->mpi_calls = &call;
+        a->n_mpi_calls = 1;
+        const struct action advice = action_for(&rep, &r, CLASS_COMMUNICATION);
+        assert_int_equal(advice.id, cases[i].id);
+        assert_contains(advice.generic, cases[i].words);
+        report_free(&rep);
+        run_free(a);
+    }
+}
+
 /* The collective with the most time is named, from any source, and decides the advice. */
 static void test_exchange(void **state)
 {
@@ -927,6 +962,7 @@ int main(void)
         cmocka_unit_test(test_nothing_limits),
         cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),
+        cmocka_unit_test(test_small_messages),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
         cmocka_unit_test(test_late_in_files),

@@ -699,6 +699,10 @@ static void test_small_messages(void **state)
     assert_null(small_messages(&k).call);
     calls[1].sum = (struct dct_io){199, 576, 8000000000, 0};
     assert_null(small_messages(&k).call);
+    calls[1] = (struct run_mpi_call){"MPI_Barrier", {6000, 0, 8000000000, 0}};
+    m = small_messages(&k);
+    assert_true(m.call && m.n == 300 && m.bytes == 0);
+    calls[1].name = "MPI_Sendrecv";
     calls[1].sum = (struct dct_io){6000, 576000, 900000000, 0};
     calls[2].sum.ns = 1000000000;
     assert_null(small_messages(&k).call);
