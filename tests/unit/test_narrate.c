@@ -152,6 +152,38 @@ static void test_small_messages(void **state)
     }
 }
 
+/* CPUs that exchange by Gloo are not told to cast gradients. Names of networks are for several hosts. */
+static void test_exchange_of_cpus(void **state)
+{
+    (void)state;
+    static const struct {
+        int n_nodes, n_gpus;
+        enum advice id;
+    } cases[] = {{1, 0, ADVICE_COMMUNICATION_OF_CPUS_ON_HOST},
+                 {2, 0, ADVICE_COMMUNICATION_OF_CPUS},
+                 {1, 1, ADVICE_COMMUNICATION_ON_HOST}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct report rep = {0};
+        struct run *a = made_even_run(2, 64, 40, 50, 50, 0, 0);
+        struct phase_result phase = {.name = "all_reduce", .category = CAT_COMM, .spread = {.mean_ns = 50}};
+        struct run_result r = {.run = a, .n_ranks = 2, .has_steps = 1, .phases = &phase, .n_phases = 1};
+        a->program.name = "another";
+        a->node_kind = NODES_MACHINES;
+        for (int k = 0; k < 2; k++)
+            run_rank_at(a, k)->is_by_hook = 1;
+        a->nodes[0].n_gpus = cases[i].n_gpus;
+        a->nodes_len = cases[i].n_nodes;
+        const struct action advice = action_for(&rep, &r, CLASS_COMMUNICATION);
+        assert_int_equal(advice.id, cases[i].id);
+        assert_int_equal(strstr(advice.generic, "compress_hook") != NULL, cases[i].n_gpus);
+        assert_int_equal(strstr(advice.generic, "GLOO_SOCKET_IFNAME") != NULL, cases[i].n_nodes == 2);
+        r.accumulation.micro_batches = 2;
+        assert_int_equal(action_for(&rep, &r, CLASS_COMMUNICATION).id, ADVICE_LAST_MICRO_BATCH);
+        report_free(&rep);
+        run_free(a);
+    }
+}
+
 /* The collective with the most time is named, from any source, and decides the advice. */
 static void test_exchange(void **state)
 {
@@ -963,6 +995,7 @@ int main(void)
         cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_advice_knows_how_gradients_travelled),
         cmocka_unit_test(test_small_messages),
+        cmocka_unit_test(test_exchange_of_cpus),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
         cmocka_unit_test(test_late_in_files),
