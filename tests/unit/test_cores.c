@@ -112,6 +112,9 @@ static void test_own_threads_wait(void **state)
             assert_int_equal(k->shared.own[0].id, PHRASE_NONE);
             assert_int_equal(action_for(&rep, k, CLASS_DATA).id, ADVICE_DATA);
         }
+        /* What needs no cores comes first. */
+        const char *advice = action_for(&rep, k, CLASS_DATA).generic;
+        assert_ptr_equal(strstr(advice, "Make the data set's own code"), advice);
         report_free(&rep);
         run_free(r);
     }
