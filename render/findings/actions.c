@@ -229,6 +229,12 @@ static enum advice for_serial_part(const struct run_result *r)
                                                     : ADVICE_ALONE_MPI;
 }
 
+/* Then ranks are late by turns, and no rank or host is the cause. */
+static int has_no_late_rank(const struct run_result *r)
+{
+    return r->has_steps && !r->straggler.has && !r->straggler.is_mostly_last && !is_doubtful(r);
+}
+
 static enum advice for_imbalance(const struct run_result *r)
 {
     if (r->late_file_ns > 0)
@@ -241,6 +247,8 @@ static enum advice for_imbalance(const struct run_result *r)
         return ADVICE_LATE_RANGE;
     if (!r->has_steps) /* late ranks in MPI calls of any program */
         return ADVICE_BALANCE_MPI;
+    if (has_no_late_rank(r))
+        return ADVICE_UNEVEN_STEPS;
     int is_on_one = machines_of(r->run) == 1 && r->run->node_kind != NODES_SHARES;
     return is_on_one ? ADVICE_BALANCE_ON_NODE : ADVICE_BALANCE;
 }
@@ -257,8 +265,9 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
         return (struct choice){!r->has_steps || r->late_used_ratio > 0 || r->alone.has || r->late_range.name
                                    ? ADVICE_NONE
-                               : has_equal_shares(r) ? ADVICE_LATE_HOST
-                                                     : ADVICE_BALANCE,
+                               : !has_equal_shares(r) ? ADVICE_BALANCE
+                               : has_no_late_rank(r)  ? ADVICE_UNEVEN_STEPS
+                                                      : ADVICE_LATE_HOST,
                                for_imbalance(r)};
     case CLASS_DATA: /* where the threads wait for each other's cores, more workers would wait too */
         both = r->loading.is_waiting                                                  ? ADVICE_DATA_WAITS

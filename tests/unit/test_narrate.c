@@ -969,6 +969,29 @@ static void test_own_range_is_named(void **state)
     release(&f);
 }
 
+/* Two ranks are late by turns. Nothing on the page speaks of one late rank then. */
+static void test_late_by_turns(void **state)
+{
+    (void)state;
+    struct fixture f = {.n = 1};
+    struct run *r = f.runs[0] = made_run(2, 0);
+    r->program.name = "heat";
+    for (int s = 0; s < 40; s++)
+        for (int i = 0; i < 2; i++) {
+            const int64_t work = (s + i) % 2 ? 70000000 : 30000000;
+            const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = work, [CAT_COMM] = 80000000 - work};
+            made_step(r, run_rank_at(r, i), part);
+        }
+    tell(&f);
+    const struct run_result *k = &f.rep.runs[0];
+    assert_int_equal(k->classes[CLASS_IMBALANCE].verdict, VERDICT_LIMITS);
+    const struct action a = action_for(&f.rep, k, CLASS_IMBALANCE);
+    assert_int_equal(a.id, ADVICE_UNEVEN_STEPS);
+    assert_contains(a.check, "Waiting for other ranks should fall below");
+    assert_lacks(document(&f.rep, "BOTTLENECK_ANALYSIS.md")->bytes, "the late rank");
+    release(&f);
+}
+
 /* If nothing would change, there is no forecast. */
 static void test_measured_alike(void **state)
 {
@@ -1019,6 +1042,7 @@ int main(void)
         cmocka_unit_test(test_unnamed_steps),
         cmocka_unit_test(test_confidence),
         cmocka_unit_test(test_own_range_is_named),
+        cmocka_unit_test(test_late_by_turns),
         cmocka_unit_test(test_measured_alike),
         cmocka_unit_test(test_markdown_escapes),
     };
