@@ -87,7 +87,7 @@ static void make_records(struct pack *p)
         if (r->pid)
             json_object_set_new(o, "pid", json_integer(r->pid));
         put_status(p, r, o);
-        meta_missing(o, "counters", "the collector ran in front of the program that started the ranks");
+        meta_missing(o, "counters", "they need a collector beside each rank");
         meta_missing(o, "started_ns",
                      p->launcher ? "the collector ran in front of the launcher"
                                  : "no collector was at this rank's side");
