@@ -11,6 +11,7 @@
 #include "render/metrics/rule.h"
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"
+#include "render/findings/shares.h"
 #include "render/say/say.h"
 
 #include <ctype.h>
@@ -342,8 +343,11 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
         a.check = report_text(rep, "%s %s", a.check,
                               say_phrase(&rep->arena, &PHRASE(CHECK_TIME_NOW, slot_time(r->part_ns[PART_TRANSFER]))));
     else if (*a.check && k->has_share && !k->judged.by && limit == k->threshold_ratio && k->share_ratio - limit >= 0.01)
-        a.check = report_text(rep, "%s %s", a.check,
-                              say_phrase(&rep->arena, &PHRASE(CHECK_NOW, slot_percent(k->share_ratio))));
+        a.check =
+            report_text(rep, "%s %s", a.check,
+                        say_phrase(&rep->arena, is_share_with_waiting(r, cls)
+                                                    ? &PHRASE(CHECK_NOW_WITH_WAITING, slot_percent(k->share_ratio))
+                                                    : &PHRASE(CHECK_NOW, slot_percent(k->share_ratio))));
     return a;
 }
 

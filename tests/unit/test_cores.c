@@ -151,6 +151,8 @@ static void test_own_threads_wait(void **state)
         for (int i = 0; i < 2; i++) {
             run_rank_at(r, i)->is_by_hook = programs[t].is_torch;
             run_rank_at(r, i)->most_processes = programs[t].n_processes;
+            run_rank_at(r, i)->steps[0].part_ns[CAT_COMM] -= t == 2 ? 5 : 0;
+            run_rank_at(r, i)->steps[0].part_ns[CAT_COMPUTE] += t == 2 ? 5 : 0;
         }
         struct report rep = {0};
         struct analyse_options options = made_options();
@@ -159,6 +161,8 @@ static void test_own_threads_wait(void **state)
         assert_int_equal(rep.runs[0].shared.said.id, PHRASE_OWN_THREADS_WAIT);
         assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
         assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, programs[t].advice);
+        narrate(&rep); /* it says so if its transfer is the shortest one, and less than the mean */
+        assert_int_equal(strstr(rep.first_action, "by the shortest times seen") != NULL, t == 2);
         report_free(&rep);
     }
     run_free(r);

@@ -521,6 +521,7 @@ static void test_share_with_and_without_waiting(void **state)
     assert_int_equal(percent_of(&r->said.headline.slot[0]), 60);
     const struct slot *split = assert_supports(&r->said, PHRASE_LOADING_AND_WAITING);
     assert_true(split[0].count == 30 && split[1].count == 30);
+    assert_contains(action_for(&f.rep, r, CLASS_DATA).check, "With the waiting it causes, the share is 60 % now.");
     release(&f);
 }
 

@@ -153,7 +153,9 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
                   (double)r->alone.own_ns / (double)r->step.mean_ns, b, -1);
     else if (is_exchange && r->n_ranks > 1)
         add_share(s, list,
-                  say_phrase(&s->arena, cls == CLASS_IMBALANCE ? &PHRASE(KEY_WAITING) : &PHRASE(KEY_COMMUNICATION)),
+                  say_phrase(&s->arena, cls != CLASS_IMBALANCE                   ? &PHRASE(KEY_COMMUNICATION)
+                                        : said_ns(r, k) == r->part_ns[PART_WAIT] ? &PHRASE(KEY_WAITING)
+                                                                                 : &PHRASE(KEY_WAITING_ALL)),
                   exchange_ratio, b, b->exchange_ratio);
     else if (cls == CLASS_SHARED && !is_held && r->shared.awaited_ratio > 0)
         add_cores_awaited(s, list, r->shared.awaited_ratio, b);
@@ -163,7 +165,11 @@ static void add_cause(struct site *s, json_t *list, const struct run_result *r, 
     else if (cls == CLASS_SHARED && r->shared.cores > 0)
         add_key(s, list, FACT(KEY_CORES, slot_things(r->n_ranks, "rank")), site_text(s, "%g", r->shared.cores));
     else if (k->has_share && cls != CLASS_COMMUNICATION)
-        add_share(s, list, run_class_name(r, cls), k->share_ratio, b, -1);
+        add_share(s, list,
+                  is_share_with_waiting(r, cls)
+                      ? say_phrase(&s->arena, &PHRASE(KEY_WITH_WAITING, slot_name(run_class_name(r, cls))))
+                      : run_class_name(r, cls),
+                  k->share_ratio, b, -1);
 }
 
 /* Time of communication, or of waiting alone if that limits. */
