@@ -385,6 +385,44 @@ static void test_no_key_figures(void **state)
     dcr_buf_release(&page);
 }
 
+/* The share of a cause may include waiting that the table of parts shows elsewhere, or leave some of it out. Its name
+ * says so. */
+static void test_key_figures_name_their_base(void **state)
+{
+    (void)state;
+    static const struct {
+        enum cause_class cls;
+        const char *name;
+    } cases[] = {{CLASS_DATA, "Data loading with the waiting it causes"},
+                 {CLASS_IMBALANCE, "All waiting for other ranks"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct sample sample;
+        struct dcr_buf page = {0};
+        char out[8192];
+        snprintf(out, sizeof out, "%s", in("based"));
+        sample_init(&sample, NULL);
+        sample.rep.claims[0].cls = cases[i].cls;
+        for (int k = 0; k < sample.rep.n_runs; k++) {
+            struct run_result *r = &sample.rep.runs[k];
+            int64_t step = r->step.mean_ns;
+            r->classes[cases[i].cls] = (struct class_result){.cls = cases[i].cls,
+                                                             .verdict = VERDICT_LIMITS,
+                                                             .text = "",
+                                                             .has_share = 1,
+                                                             .share_ratio = 0.6,
+                                                             .share_ns = 6 * step / 10,
+                                                             .caused_ns = 2 * step / 10};
+            r->part_ns[PART_WAIT] = 7 * step / 10;
+        }
+        if (site_publish(&sample.rep, &(struct site_options){.out_dir = out}, &err))
+            fail_msg("%s", err.text);
+        sample_release(&sample);
+        slurp("based", "index.html", &page);
+        assert_non_null(strstr(page.data, cases[i].name));
+        dcr_buf_release(&page);
+    }
+}
+
 /* Load balance of nodes is missing for the reason in the analysis, for its own points; a cause that is judged without a
  * share has a dash, not an empty cell. */
 static void test_reasons_of_balance(void **state)
@@ -634,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_hostile_text_is_text),
         cmocka_unit_test(test_long_names_keep_their_ends),
         cmocka_unit_test(test_no_key_figures),
+        cmocka_unit_test(test_key_figures_name_their_base),
         cmocka_unit_test(test_reasons_of_balance),
         cmocka_unit_test(test_empty_report),
         cmocka_unit_test(test_broken_themes),
