@@ -148,8 +148,10 @@ static enum advice for_compute(const struct run_result *r)
 {
     if (is_compute_waiting(r))
         return ADVICE_FIND_WAITS_IN_COMPUTE;
-    if (run_is_torch_on_hosts(r->run))
-        return ADVICE_COMPUTE_ON_HOST;
+    if (run_is_torch_on_hosts(r->run)) { /* unless told, PyTorch has a thread for each core already */
+        int threads = threads_told(r->run);
+        return threads > 0 && threads < cores_each(r) ? ADVICE_COMPUTE_WITH_THREADS : ADVICE_COMPUTE_ON_HOST;
+    }
     if (r->run->n_traces)
         return has_idle_tensor_cores(r->run) ? ADVICE_TENSOR_CORES : ADVICE_COMPUTE_ON_GPU;
     /* Each core has a thread. Emulated nodes have no other cores. */

@@ -2,8 +2,10 @@
 #include "render/metrics/cores.h"
 
 #include "lib/base/cores.h"
+#include "render/metrics/series/differing.h"
 #include "render/say/say.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 int cores_of_all(const struct run *a)
@@ -30,29 +32,61 @@ int cores_of_rank(const struct run_rank *k)
     return n;
 }
 
-int cores_unused(const struct run_result *r)
+int threads_told(const struct run *a)
+{
+    if (a->program.threads > 0)
+        return (int)a->program.threads;
+    long n = strtol(run_version(a, NULL, "OMP_NUM_THREADS"), NULL, 10); /* of nested levels the first */
+    return n > 0 && n < DCR_MAX_CPUS ? (int)n : 0;
+}
+
+/* The ranks of a node and the cores on which all of them may run. Emulated nodes share those of their machine. */
+struct crew {
+    int ranks, cores; /* cores < 0: not known */
+};
+
+static struct crew crew_of(const struct run_result *r, const struct run_node *n)
 {
     const struct run *a = r->run;
-    int threads = a->program.threads > 0 ? (int)a->program.threads : 1, least = -1;
-    int is_shared = run_is_one_machine(a);
-    for (int i = 0; i < a->nodes_len; i++) {
-        const struct run_node *n = &a->nodes[i];
-        int cores = n->cores_allowed ? n->cores_allowed : n->cores, ranks = is_shared ? r->n_ranks : 0;
-        int all = is_shared ? cores_of_all(a) : 0;
-        cores = all > cores ? all : cores;
-        for (int k = 0; k < a->ranks_len && !is_shared; k++)
-            ranks += a->ranks[k].node == n->node;
-        if (cores <= 0 || ranks <= 0)
+    int is_shared = run_is_one_machine(a), all = is_shared ? cores_of_all(a) : 0, here = 0;
+    struct crew c = {.cores = n->cores_allowed ? n->cores_allowed : n->cores};
+    c.cores = all > c.cores ? all : c.cores;
+    if (c.cores <= 0)
+        return (struct crew){.cores = -1};
+    for (int k = 0; k < a->ranks_len; k++)
+        here += a->ranks[k].node == n->node;
+    c.ranks = is_shared && n->share.cores <= 0 ? r->n_ranks : here;
+    if (n->share.cores > 0) /* cores that its quota allows */
+        c.cores = (int)n->share.cores;
+    return c;
+}
+
+int cores_unused(const struct run_result *r)
+{
+    int threads = r->run->program.threads > 0 ? (int)r->run->program.threads : 1, least = -1;
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        struct crew c = crew_of(r, &r->run->nodes[i]);
+        if (c.cores < 0 || c.ranks <= 0)
             return -1;
-        if (n->share.cores > 0) { /* cores that its quota allows */
-            cores = (int)n->share.cores;
-            for (int k = ranks = 0; k < a->ranks_len; k++)
-                ranks += a->ranks[k].node == n->node;
-        }
-        int left = cores > ranks * threads ? cores - ranks * threads : 0;
+        int left = c.cores > c.ranks * threads ? c.cores - c.ranks * threads : 0;
         least = least < 0 || left < least ? left : least;
     }
     return least;
+}
+
+int cores_each(const struct run_result *r)
+{
+    int least = INT_MAX;
+    for (int i = 0; i < r->run->nodes_len; i++) {
+        struct crew c = crew_of(r, &r->run->nodes[i]);
+        int each = c.cores > 0 && c.ranks > 0 ? c.cores / c.ranks : 0;
+        least = each < least ? each : least;
+    }
+    for (int i = 0; i < r->run->ranks_len; i++) {
+        int bound = cores_of_rank(&r->run->ranks[i]);
+        least = bound > 0 && bound < least ? bound : least;
+    }
+    return r->run->nodes_len ? least : 0;
 }
 
 void shared_with_others(struct report *rep, struct run_result *r)

@@ -11,6 +11,14 @@ int cores_of_all(const struct run *a);
  *  Emulated nodes share the cores of their machine. Test: tests/unit/test_cores.c */
 int cores_unused(const struct run_result *r);
 
+/** cores_each - the share of each rank: the cores that the ranks of a node may use, divided by these ranks, on the node
+ *  with the fewest; no more than a rank may use. 0 = not known. Test: tests/unit/test_cores.c */
+int cores_each(const struct run_result *r);
+
+/** threads_told - threads with which each rank computes, as the program or OMP_NUM_THREADS says; 0 = not known. A
+ *  program without OpenMP ignores that variable. Test: tests/unit/test_cores.c */
+int threads_told(const struct run *a);
+
 /** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core. It is that
  * of its whole run if the readings do not cover the steps. -1: not measured. Test: tests/unit/test_cores.c */
 double waiting_for_core(const struct run *a, const struct run_rank *k);

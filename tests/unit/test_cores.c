@@ -865,6 +865,49 @@ static void test_advice_counts_the_cores(void **state)
     }
 }
 
+/* Ranks of one host share its cores: two ranks on two cores have one each, and no use of a second thread. */
+static void test_advice_counts_the_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        int ranks, cores, told; /* told: threads of a rank */
+        const char *variable, *cpus;
+        int each, threads;
+        enum advice advice;
+    } c[] = {
+        {2, 2, 0, "1", "", 1, 1, ADVICE_COMPUTE_ON_HOST},         {2, 8, 0, "1", "", 4, 1, ADVICE_COMPUTE_WITH_THREADS},
+        {2, 8, 0, "4,2", "", 4, 4, ADVICE_COMPUTE_ON_HOST},       {2, 9, 0, "4", "", 4, 4, ADVICE_COMPUTE_ON_HOST},
+        {2, 8, 0, NULL, "", 4, 0, ADVICE_COMPUTE_ON_HOST},        {2, 8, 0, "all", "", 4, 0, ADVICE_COMPUTE_ON_HOST},
+        {2, 8, 4, "1", "", 4, 4, ADVICE_COMPUTE_ON_HOST},         {2, 8, 0, "1", "3", 1, 1, ADVICE_COMPUTE_ON_HOST},
+        {2, 8, 0, "1", "0-2", 3, 1, ADVICE_COMPUTE_WITH_THREADS}, {2, 0, 0, "1", "", 0, 1, ADVICE_COMPUTE_ON_HOST},
+    };
+    for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
+        struct run *r = made_even_run(c[t].ranks, 64, 40, 95, 5, 0, 0), *runs[] = {r};
+        struct run_pair setting = {"OMP_NUM_THREADS", c[t].variable};
+        r->node_kind = NODES_MACHINES;
+        r->nodes_len = 1;
+        r->nodes[0].cores = r->nodes[0].cores_allowed = c[t].cores;
+        r->program.threads = c[t].told;
+        r->environment = &setting;
+        r->n_environment = c[t].variable != NULL;
+        for (int i = 0; i < c[t].ranks; i++) {
+            run_rank_at(r, i)->node = 0;
+            run_rank_at(r, i)->is_by_hook = 1;
+            run_rank_at(r, i)->cpus_allowed = c[t].cpus;
+        }
+        struct report rep = {0};
+        struct analyse_options o = made_options();
+        assert_int_equal(analyse(&rep, runs, 1, &o, NULL), 0);
+        assert_int_equal(cores_each(&rep.runs[0]), c[t].each);
+        assert_int_equal(threads_told(r), c[t].threads);
+        assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_COMPUTE).id, c[t].advice);
+        report_free(&rep);
+        r->environment = NULL;
+        r->n_environment = 0;
+        run_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -884,6 +927,7 @@ int main(void)
         cmocka_unit_test(test_forked_child_computes),
         cmocka_unit_test(test_late_by_turns_without_a_core),
         cmocka_unit_test(test_advice_counts_the_cores),
+        cmocka_unit_test(test_advice_counts_the_threads),
         cmocka_unit_test(test_wait_of_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
