@@ -5,7 +5,8 @@
 
 int readings_cover(const struct run_reading *list, int n, struct reading_window w)
 {
-    return n > 1 && w.to > w.from && w.from >= list[0].t_ns && w.to <= list[n - 1].t_ns + (w.to - w.from) / 4;
+    int64_t ns = w.to - w.from;
+    return n > 1 && ns > 0 && w.from >= list[0].t_ns - ns / 20 && w.to <= list[n - 1].t_ns + ns / 4;
 }
 
 struct run_reading reading_at(const struct run_reading *list, int n, int64_t t_ns)
@@ -15,7 +16,7 @@ struct run_reading reading_at(const struct run_reading *list, int n, int64_t t_n
         i++;
     const struct run_reading *a = &list[i - 1], *b = &list[i];
     double part = b->t_ns > a->t_ns ? (double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns) : 0;
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    part = part > 1 ? 1 : part; /* below 0 before the first reading: its slope is the best guess */
     return (struct run_reading){.t_ns = t_ns,
                                 .run_delay_ns =
                                     a->run_delay_ns + (int64_t)(part * (double)(b->run_delay_ns - a->run_delay_ns)),

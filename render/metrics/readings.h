@@ -14,9 +14,11 @@ struct reading_window window_of_steps(const struct run_rank *k);
 /** window_of_counted - the same without the steps at the start that are left out: in the first one, the loader's
  * workers may start. */
 struct reading_window window_of_counted(const struct run_rank *k);
-/** readings_cover - do the readings cover the window? The last one may be missing. */
+/** readings_cover - do the readings cover the window? The last one may be missing, and a twentieth at the start: a
+ *  spawned process is known as a rank only when it joins the others. Test: tests/unit/test_cores.c */
 int readings_cover(const struct run_reading *list, int n, struct reading_window w);
-/** reading_at - the counters at a moment, interpolated linearly between two readings. n > 1 */
+/** reading_at - the counters at a moment, interpolated linearly between two readings, or continued before the first. n
+ * > 1 */
 struct run_reading reading_at(const struct run_reading *list, int n, int64_t t_ns);
 
 #endif

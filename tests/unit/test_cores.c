@@ -28,6 +28,13 @@ static void test_start_up_is_left_out(void **state)
     delays[2].run_delay_ns = 1080;
     k->n_warmup = 20;
     assert_true(waiting_for_core(r, k) > 0.0099 && waiting_for_core(r, k) < 0.0101); /* 20 of the last 2000 */
+    k->n_warmup = 0;
+    k->delays = &delays[1];
+    k->n_delays = 3;
+    delays[1].t_ns = 1100; /* a spawned rank is known only when it joins the others */
+    assert_true(waiting_for_core(r, k) > 0.0522 && waiting_for_core(r, k) < 0.0525); /* 200 + 180 / 19 of 4000 */
+    delays[1].t_ns = 1300;                                                           /* too late */
+    assert_true(waiting_for_core(r, k) > 0.2199 && waiting_for_core(r, k) < 0.2201);
     k->n_delays = 0;
     assert_true(waiting_for_core(r, k) > 0.2199 && waiting_for_core(r, k) < 0.2201); /* of the whole run */
     k->run_delay_ns = -1;
