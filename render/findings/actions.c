@@ -129,15 +129,35 @@ static struct phrase too_few_cores(const struct run_result *r, enum cause_class 
     return PHRASE(NONE);
 }
 
-/* Ranks wait for their own threads. If PyTorch has one process a rank and communication limits, they are Gloo's. */
+/* May the ranks of a host run on all its cores already? */
+static int is_host_full(const struct run *a)
+{
+    for (int i = 0; i < machines_of(a); i++) {
+        struct others o = others_at(a, i);
+        if (o.cores > 0 && o.cores >= o.all_cores)
+            return 1;
+    }
+    return 0;
+}
+
+/* Ranks wait for their own threads: for those that load, compute or exchange. A core more for each rank helps against
+ * all of them, if the host has it. */
 static enum advice for_own_threads(const struct run_result *r)
 {
-    if (!run_is_torch_on_hosts(r->run) || r->classes[CLASS_COMMUNICATION].verdict != VERDICT_LIMITS)
-        return r->loading.workers_cores > 0 ? ADVICE_CORE_FOR_WORKERS : ADVICE_CORE_FOR_HELPERS;
-    for (int i = 0; i < r->run->ranks_len; i++)
-        if (r->run->ranks[i].most_processes != 1)
-            return ADVICE_CORE_FOR_HELPERS;
-    return ADVICE_CORE_FOR_EXCHANGE;
+    int is_full = is_host_full(r->run), is_exchange = r->classes[CLASS_COMMUNICATION].verdict == VERDICT_LIMITS;
+    if (r->loading.workers_cores > 0)
+        return ADVICE_CORE_FOR_WORKERS;
+    if (is_full && are_threads_many(r, r->processor.own_ready))
+        return ADVICE_FEWER_THREADS;
+    if (has_exchange_threads(r) && (is_exchange || are_threads_few(r)))
+        return ADVICE_CORE_FOR_EXCHANGE;
+    return is_full && has_workers(r->run) ? ADVICE_FEWER_WORKERS : ADVICE_CORE_FOR_HELPERS;
+}
+
+int is_advice_beside_cores(const struct action *a)
+{
+    return a->id == ADVICE_CORE_FOR_WORKERS || a->id == ADVICE_FEWER_THREADS || a->id == ADVICE_CORE_FOR_EXCHANGE ||
+           a->id == ADVICE_FEWER_WORKERS;
 }
 
 struct choice {
@@ -320,7 +340,8 @@ static struct action action_of(struct report *rep, const struct run_result *r, e
         limit = rep->thresholds.run_delay_limits;
     if (cls == CLASS_IMBALANCE && r->straggler.has)
         limit = rep->thresholds.straggler_wait;
-    struct phrase needs = too_few_cores(r, cls);
+    int is_fewer = c.generic == ADVICE_FEWER_THREADS || c.generic == ADVICE_FEWER_WORKERS; /* needs no cores */
+    struct phrase needs = is_fewer ? PHRASE(NONE) : too_few_cores(r, cls);
     struct action a = {.ours = "", .is_short_of_cores = needs.id != PHRASE_NONE, .check = ""};
     if (cls == CLASS_DATA && r->loading.n_workers > 0)
         needs = PHRASE(NEEDS_WORKERS, slot_count(r->loading.n_workers));

@@ -13,6 +13,10 @@ struct action action_for(struct report *rep, const struct run_result *r, enum ca
 /** is_advice_to_measure - is action_for of CLASS_SHARED to measure on cores that nothing else uses? */
 int is_advice_to_measure(const struct run_result *r);
 
+/** is_advice_beside_cores - does advice on ranks without a core begin with something else than more cores? Then what
+ *  more cores save is not its gain. Test: tests/unit/test_cores.c */
+int is_advice_beside_cores(const struct action *a);
+
 /** action_for_scaling - advice where a class limits scaling: if compute does not shrink with more ranks, more work per
  *  rank helps, not more ranks. */
 struct action action_for_scaling(struct report *rep, const struct run_result *r, enum cause_class cls);

@@ -188,11 +188,12 @@ static void add_shared_claim(struct report *rep, int run, const struct class_res
     c->action = action_for(rep, r, CLASS_SHARED);
     c->is_measuring = is_advice_to_measure(r);
     c->step_ns = r->step.mean_ns;
-    c->has_gain = is_gain_of_cores_told(rep, r);
+    int is_told = is_gain_of_cores_told(rep, r);
+    c->has_gain = is_told && !is_advice_beside_cores(&c->action);
     c->gain_ns = c->has_gain ? r->gain_ns[CLASS_SHARED] : 0;
     c->gain_basis = gain_basis_of(r, CLASS_SHARED);
     c->gain_text = c->has_gain ? claim_gain_text(rep, c) : "";
-    c->gain_why = c->has_gain ? REASON(NONE) : REASON(GAIN_OF_CORES);
+    c->gain_why = c->has_gain ? REASON(NONE) : is_told ? REASON(GAIN_BESIDE_CORES) : REASON(GAIN_OF_CORES);
     shared_numbers(rep, c, r);
     claim_number(rep, c, report_text(rep, "runs.%s.step.mean_ns", r->slug), "ns", (double)r->step.mean_ns);
     r->claims[r->n_claims++] = rep->n_claims - 1;

@@ -469,7 +469,8 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     const struct run_result *of = shared ? shared : r;
     int64_t own_ns = shared && is_gain_of_cores_told(rep, shared) ? shared->gain_ns[CLASS_SHARED] : 0;
     int is_unnamed = !shared && cause->cls == CLASS_OVERHEAD; /* it may be work, which cannot be removed */
-    c->has_gain = !is_unnamed && (!shared || !series_shared_run(rep, &s->points[0]));
+    int is_beside = shared && is_advice_beside_cores(&c->action);
+    c->has_gain = !is_unnamed && !is_beside && (!shared || !series_shared_run(rep, &s->points[0]));
     c->gain_basis = own_ns > 0 ? gain_basis_of(shared, CLASS_SHARED)
                     : shared   ? GAIN_ESTIMATE
                                : gain_basis_of(r, cause->cls);
@@ -480,7 +481,10 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
                                                : r->classes[cause->cls].gain_ns;
     c->step_ns = of->step.mean_ns;
     c->gain_text = claim_gain_text(rep, c);
-    c->gain_why = c->has_gain ? REASON(NONE) : is_unnamed ? REASON(GAIN_OF_UNNAMED) : REASON(GAIN_REFERENCE_SHARED);
+    c->gain_why = c->has_gain  ? REASON(NONE)
+                  : is_unnamed ? REASON(GAIN_OF_UNNAMED)
+                  : is_beside  ? REASON(GAIN_BESIDE_CORES)
+                               : REASON(GAIN_REFERENCE_SHARED);
     c->threshold_ratio = rep->thresholds.efficiency;
     c->threshold_name = "efficiency";
     c->rule = say_phrase(&rep->arena, &PHRASE(RULE_EFFICIENCY, slot_ratio(rep->thresholds.efficiency)));

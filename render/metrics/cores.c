@@ -89,6 +89,19 @@ int cores_each(const struct run_result *r)
     return r->run->nodes_len ? least : 0;
 }
 
+int are_threads_few(const struct run_result *r)
+{
+    int threads = threads_told(r->run);
+    return threads > 0 && threads <= cores_each(r);
+}
+
+int are_threads_many(const struct run_result *r, double own_ready)
+{
+    const double apart = 0.5; /* at most 1.33 were ready with one thread that computes, at least 1.99 with two */
+    int each = cores_each(r), loaders = r->run->program.loader_workers > 0 ? (int)r->run->program.loader_workers : 0;
+    return !are_threads_few(r) && own_ready - loaders >= (each > 0 ? each : 1) + apart;
+}
+
 void shared_with_others(struct report *rep, struct run_result *r)
 {
     r->shared.has_neighbours = 1;

@@ -19,6 +19,15 @@ int cores_each(const struct run_result *r);
  *  program without OpenMP ignores that variable. Test: tests/unit/test_cores.c */
 int threads_told(const struct run *a);
 
+/** are_threads_few - is each rank known to compute with no more threads than its share of the cores (cores_each)? */
+int are_threads_few(const struct run_result *r);
+
+/** are_threads_many - may each rank compute with more threads than its share? The process that makes the steps had at
+ *  least half a thread more ready than that. Threads that exchange or record are ready for less of the time.
+ *  own_ready  of processor_of
+ *  source     docs/metrics.md#shared-cores. Test: tests/unit/test_cores.c */
+int are_threads_many(const struct run_result *r, double own_ready);
+
 /** waiting_for_core - share of the time of a rank's steps in which it was ready to run but had no core. It is that
  * of its whole run if the readings do not cover the steps. -1: not measured. Test: tests/unit/test_cores.c */
 double waiting_for_core(const struct run *a, const struct run_rank *k);

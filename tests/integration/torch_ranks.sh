@@ -35,7 +35,7 @@ for n in 1 2; do
             2gradients)
                 has "... exchanging gradients takes most of a step" '.runs[0].parts_ns | .comm_transfer + .comm_wait > .compute'
                 # On two cores, exchanging threads take cores from computing threads, and a report may name that first.
-                has "... and is the cause" '.runs[0] | [.finding] | inside(["COMM_LIMITS", "OWN_THREADS_WAIT"])'
+                has "... and is the cause" '.runs[0] | [.finding] | inside(["COMM_LIMITS", "EXCHANGE_THREADS_WAIT", "OWN_THREADS_WAIT"])'
                 ;;
             ?checkpoint) has "... checkpoints are the cause" '.runs[0].finding == "IO_LIMITS"' ;;
         esac

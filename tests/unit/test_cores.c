@@ -134,6 +134,8 @@ static void test_own_threads_wait(void **state)
             k->steps[s].start_ns = 1000 + 100 * s;
         k->delays = waits;
         k->n_delays = 3;
+        k->steps[20].step_ns -= 40; /* so short can all be with a core for each thread */
+        k->steps[20].part_ns[CAT_COMPUTE] -= 40;
         k->run_delay_ns = 1200;
         k->cpu_ns = 3900;
         k->process_seconds = 5e-6;
@@ -152,26 +154,52 @@ static void test_own_threads_wait(void **state)
     }
     static const struct {
         int is_torch, n_processes;
+        int64_t delay_ns;    /* of each rank */
+        const char *threads; /* OMP_NUM_THREADS */
         enum advice advice;
-    } programs[] = {{0, 1, ADVICE_CORE_FOR_HELPERS}, {1, 3, ADVICE_CORE_FOR_HELPERS}, {1, 1, ADVICE_CORE_FOR_EXCHANGE}};
+        enum phrase_id headline;
+        int has_gain;
+    } programs[] = {
+        {0, 1, 1200, "1", ADVICE_CORE_FOR_HELPERS, PHRASE_OWN_THREADS_WAIT, 1},
+        {0, 1, 4000, "2", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, 0},
+        {1, 3, 1200, "1", ADVICE_FEWER_WORKERS, PHRASE_OWN_THREADS_WAIT, 0},
+        {1, 1, 1200, "1", ADVICE_CORE_FOR_EXCHANGE, PHRASE_EXCHANGE_THREADS_WAIT, 0},
+        {1, 1, 1200, "2", ADVICE_CORE_FOR_EXCHANGE, PHRASE_OWN_THREADS_WAIT, 0}, /* communication limits */
+        {1, 1, 4000, "2", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, 0},
+        {1, 1, 4000, "", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, 0},
+        {1, 1, 4000, "1", ADVICE_CORE_FOR_EXCHANGE, PHRASE_EXCHANGE_THREADS_WAIT, 0},
+    };
+    r->program.threads = 0;
+    r->program.name = "train";
     for (size_t t = 0; t < sizeof programs / sizeof *programs; t++) {
         for (int i = 0; i < 2; i++) {
             run_rank_at(r, i)->is_by_hook = programs[t].is_torch;
             run_rank_at(r, i)->most_processes = programs[t].n_processes;
-            run_rank_at(r, i)->steps[0].part_ns[CAT_COMM] -= t == 2 ? 5 : 0;
-            run_rank_at(r, i)->steps[0].part_ns[CAT_COMPUTE] += t == 2 ? 5 : 0;
+            run_rank_at(r, i)->steps[0].part_ns[CAT_COMM] -= t == 7 ? 5 : 0;
+            run_rank_at(r, i)->steps[0].part_ns[CAT_COMPUTE] += t == 7 ? 5 : 0;
+            run_rank_at(r, i)->run_delay_ns = waits[2].run_delay_ns = programs[t].delay_ns;
         }
+        struct run_pair setting = {"OMP_NUM_THREADS", programs[t].threads};
+        r->environment = &setting;
+        r->n_environment = 1;
         struct report rep = {0};
         struct analyse_options options = made_options();
         assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
         assert_int_equal(rep.runs[0].shared.kind, SHARED_OWN_THREADS);
-        assert_int_equal(rep.runs[0].shared.said.id, PHRASE_OWN_THREADS_WAIT);
+        assert_int_equal(rep.runs[0].shared.said.id, programs[t].headline);
         assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
         assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, programs[t].advice);
         narrate(&rep); /* it says so if its transfer is the shortest one, and less than the mean */
-        assert_int_equal(strstr(rep.first_action, "by the shortest times seen") != NULL, t == 2);
+        assert_int_equal(strstr(rep.first_action, "by the shortest times seen") != NULL, t == 7);
+        for (int i = 0; i < rep.n_claims; i++) /* what more cores save is no gain of fewer threads */
+            if (rep.claims[i].cls == CLASS_SHARED) {
+                assert_int_equal(rep.claims[i].has_gain, programs[t].has_gain);
+                assert_int_equal(*rep.claims[i].gain_text != '\0', programs[t].has_gain);
+            }
         report_free(&rep);
     }
+    r->environment = NULL;
+    r->n_environment = 0;
     run_free(r);
 }
 

@@ -54,6 +54,13 @@ const char *share_words(struct report *rep, const struct node_share *s, int n_no
 /** has_bad_clock - was a GPU of this run throttled? After caveats. */
 int has_bad_clock(const struct report *rep, const struct run_result *r);
 
+/** has_exchange_threads - do ranks of PyTorch exchange on hosts, each in one process? Gloo's threads exchange there. */
+int has_exchange_threads(const struct run_result *r);
+
+/** has_workers - do ranks load with further threads or processes? Those of a shell that starts a rank do not count.
+ *  (caveats_cores.c) */
+int has_workers(const struct run *a);
+
 /** caveats_of_cores, caveats_of_series - parts of caveats. */
 void caveats_of_cores(struct report *rep);
 

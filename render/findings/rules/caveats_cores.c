@@ -94,6 +94,22 @@ static double most_taken(const struct report *rep, const struct run *a)
     return most;
 }
 
+int has_exchange_threads(const struct run_result *r)
+{
+    int n = 0;
+    for (int i = 0; i < r->run->ranks_len; i++)
+        n += r->run->ranks[i].most_processes == 1;
+    return n > 1 && n == r->run->ranks_len && run_is_torch_on_hosts(r->run);
+}
+
+int has_workers(const struct run *a)
+{
+    int n = 0;
+    for (int i = 0; i < a->ranks_len; i++) /* as worker_time() counts them */
+        n += a->ranks[i].most_processes > 1 && a->ranks[i].step_pid == a->ranks[i].monitor_pid;
+    return a->program.loader_workers > 0 || (n > 0 && run_may_be_torch(a));
+}
+
 /* Loader workers and similar threads wait for the threads that compute, or the reverse. It is not recorded which of
  * them waited, so the stated gain is a bound: if the computing threads waited, their phases are longer by that time. */
 static void say_own_threads(struct report *rep, int run, double delay)
@@ -125,9 +141,12 @@ static void say_own_threads(struct report *rep, int run, double delay)
         workers ? PHRASE(WORKERS_SHARE, n_ranks, n_threads, slot_count(workers), cores)
                 : PHRASE(HELPERS_SHARE, n_ranks, n_threads, cores)};
     /* If others take enough to matter, any wait in a step may be for a core. */
+    int is_exchange = has_exchange_threads(r) && are_threads_few(r);
     if (most > rep->thresholds.gain_limits)
-        r->shared = (struct shared){
-            .kind = SHARED_OWN_THREADS, .said = PHRASE(OWN_THREADS_WAIT), .run_ratio = delay, .most_ratio = most};
+        r->shared = (struct shared){.kind = SHARED_OWN_THREADS,
+                                    .said = is_exchange ? PHRASE(EXCHANGE_THREADS_WAIT) : PHRASE(OWN_THREADS_WAIT),
+                                    .run_ratio = delay,
+                                    .most_ratio = most};
     memcpy(r->shared.own, own, sizeof own);
     r->shared.is_each_other = is_each_other;
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS, own[0], own[1],
