@@ -8,6 +8,14 @@
 #include "render/findings/claims.h"
 #include "render/findings/narrate.h"
 
+static const struct note *note_of_own_threads(const struct report *rep)
+{
+    for (int i = 0; i < rep->n_notes; i++)
+        if (rep->notes[i].id == NOTE_OWN_THREADS)
+            return &rep->notes[i];
+    return NULL;
+}
+
 /* Waiting for a core before the first step does not count in the steps. */
 static void test_start_up_is_left_out(void **state)
 {
@@ -157,17 +165,18 @@ static void test_own_threads_wait(void **state)
         int64_t delay_ns;    /* of each rank */
         const char *threads; /* OMP_NUM_THREADS */
         enum advice advice;
-        enum phrase_id headline;
+        enum phrase_id headline, remedy;
         int has_gain;
     } programs[] = {
-        {0, 1, 1200, "1", ADVICE_CORE_FOR_HELPERS, PHRASE_OWN_THREADS_WAIT, 1},
-        {0, 1, 4000, "2", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, 0},
-        {1, 3, 1200, "1", ADVICE_FEWER_WORKERS, PHRASE_OWN_THREADS_WAIT, 0},
-        {1, 1, 1200, "1", ADVICE_CORE_FOR_EXCHANGE, PHRASE_EXCHANGE_THREADS_WAIT, 0},
-        {1, 1, 1200, "2", ADVICE_CORE_FOR_EXCHANGE, PHRASE_OWN_THREADS_WAIT, 0}, /* communication limits */
-        {1, 1, 4000, "2", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, 0},
-        {1, 1, 4000, "", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, 0},
-        {1, 1, 4000, "1", ADVICE_CORE_FOR_EXCHANGE, PHRASE_EXCHANGE_THREADS_WAIT, 0},
+        {0, 1, 1200, "1", ADVICE_CORE_FOR_HELPERS, PHRASE_OWN_THREADS_WAIT, PHRASE_HELPERS_FEWER, 1},
+        {0, 1, 4000, "2", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, PHRASE_THREADS_FEWER, 0},
+        {1, 3, 1200, "1", ADVICE_FEWER_WORKERS, PHRASE_OWN_THREADS_WAIT, PHRASE_LOADERS_FEWER, 0},
+        {1, 1, 1200, "1", ADVICE_CORE_FOR_EXCHANGE, PHRASE_EXCHANGE_THREADS_WAIT, PHRASE_HELPERS_FEWER, 0},
+        {1, 1, 1200, "2", ADVICE_CORE_FOR_EXCHANGE, PHRASE_OWN_THREADS_WAIT, PHRASE_HELPERS_FEWER,
+         0}, /* communication limits */
+        {1, 1, 4000, "2", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, PHRASE_THREADS_FEWER, 0},
+        {1, 1, 4000, "", ADVICE_FEWER_THREADS, PHRASE_OWN_THREADS_WAIT, PHRASE_THREADS_FEWER, 0},
+        {1, 1, 4000, "1", ADVICE_CORE_FOR_EXCHANGE, PHRASE_EXCHANGE_THREADS_WAIT, PHRASE_HELPERS_FEWER, 0},
     };
     r->program.threads = 0;
     r->program.name = "train";
@@ -187,6 +196,7 @@ static void test_own_threads_wait(void **state)
         assert_int_equal(analyse(&rep, runs, 1, &options, NULL), 0);
         assert_int_equal(rep.runs[0].shared.kind, SHARED_OWN_THREADS);
         assert_int_equal(rep.runs[0].shared.said.id, programs[t].headline);
+        assert_int_equal(note_of_own_threads(&rep)->said[2].id, programs[t].remedy);
         assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
         assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, programs[t].advice);
         narrate(&rep); /* it says so if its transfer is the shortest one, and less than the mean */
@@ -354,6 +364,8 @@ static void test_waits_by_node(void **state)
             assert_int_equal(shared->own[i].id, c[t].own[i]);
         if (c[t].kind == SHARED_BOUND)
             assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, ADVICE_CORES_FOR_THREADS);
+        const struct others here = others_at(r, c[t].rank % c[t].n_nodes); /* more cores must save enough to matter */
+        assert_int_equal(note_of_own_threads(&rep) != NULL, shared->own[0].id && cores_missing(&here) > 0.05);
         if (t == sizeof c / sizeof *c - 1) {
             assert_int_equal(shared->own[0].id, PHRASE_THREADS_WAITING);
             assert_string_equal(fmt_number(shared->own[0].slot[0].real).text, "8.00");

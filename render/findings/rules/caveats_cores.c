@@ -138,8 +138,9 @@ static void say_own_threads(struct report *rep, int run, double delay)
         : r->has_steps ? PHRASE(THREADS_WAITED, slot_percent(delay))
                        : PHRASE(THREADS_WAITED_IN_RUN, slot_percent(delay)),
         is_each_other ? PHRASE(FOR_EACH_OTHER, taken) : PHRASE(FOR_OTHERS_TOO, taken),
-        workers ? PHRASE(WORKERS_SHARE, n_ranks, n_threads, slot_count(workers), cores)
-                : PHRASE(HELPERS_SHARE, n_ranks, n_threads, cores)};
+        workers          ? PHRASE(WORKERS_SHARE, n_ranks, n_threads, slot_count(workers), cores)
+        : p->threads > 0 ? PHRASE(HELPERS_SHARE, n_ranks, n_threads, cores)
+                         : PHRASE(HELPERS_OF_RANKS, n_ranks, cores)};
     /* If others take enough to matter, any wait in a step may be for a core. */
     int is_exchange = has_exchange_threads(r) && are_threads_few(r);
     if (most > rep->thresholds.gain_limits)
@@ -149,8 +150,12 @@ static void say_own_threads(struct report *rep, int run, double delay)
                                     .most_ratio = most};
     memcpy(r->shared.own, own, sizeof own);
     r->shared.is_each_other = is_each_other;
-    report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS, own[0], own[1],
-                    is_ours ? PHRASE(WORKERS_FEWER) : PHRASE(HELPERS_FEWER));
+    if (most > rep->thresholds.loss_matters)
+        report_add_note(rep, NOTE_CAVEAT, run, NOTE_OWN_THREADS, own[0], own[1],
+                        are_threads_many(r, processor_of(rep, r).own_ready) ? PHRASE(THREADS_FEWER)
+                        : !has_workers(r->run)                              ? PHRASE(HELPERS_FEWER)
+                        : is_ours                                           ? PHRASE(WORKERS_FEWER)
+                                                                            : PHRASE(LOADERS_FEWER));
 }
 
 /* ---- fewer cores than the machine has ---------------------------------------------------------------------- */
