@@ -117,10 +117,7 @@ static const char *expected_of(struct report *rep, const struct claim *c)
                                       ? PHRASE(EXPECT_LESS, after, now, factor)
                                       : *cause.name ? PHRASE(EXPECT_WITHOUT, cause, after, now, factor)
                                                     : PHRASE(EXPECT_ABOUT, after, now, factor),
-                                  !is_part_of_gain(c) ? PHRASE(NONE)
-                                  : r && is_doubtful(r) && c->gain_ns < r->part_ns[PART_TRANSFER]
-                                      ? PHRASE(EXPECT_PART_OF_SHORTEST)
-                                      : PHRASE(EXPECT_PART)};
+                                  is_part_of_gain(c) ? PHRASE(EXPECT_PART) : PHRASE(NONE)};
     return say_phrases(&rep->arena, said, 2);
 }
 

@@ -184,8 +184,6 @@ static void test_own_threads_wait(void **state)
         for (int i = 0; i < 2; i++) {
             run_rank_at(r, i)->is_by_hook = programs[t].is_torch;
             run_rank_at(r, i)->most_processes = programs[t].n_processes;
-            run_rank_at(r, i)->steps[0].part_ns[CAT_COMM] -= t == 6 ? 5 : 0;
-            run_rank_at(r, i)->steps[0].part_ns[CAT_COMPUTE] += t == 6 ? 5 : 0;
             run_rank_at(r, i)->run_delay_ns = waits[2].run_delay_ns = programs[t].delay_ns;
         }
         struct run_pair setting = {"OMP_NUM_THREADS", programs[t].threads};
@@ -199,8 +197,7 @@ static void test_own_threads_wait(void **state)
         assert_int_equal(note_of_own_threads(&rep)->said[2].id, programs[t].remedy);
         assert_int_equal(rep.runs[0].classes[CLASS_SHARED].verdict, VERDICT_LIMITS);
         assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_SHARED).id, programs[t].advice);
-        narrate(&rep); /* it says so if its transfer is the shortest one, and less than the mean */
-        assert_int_equal(strstr(rep.first_action, "by the shortest times seen") != NULL, t == 6);
+        narrate(&rep);
         for (int i = 0; i < rep.n_claims; i++) /* what more cores save is no gain of fewer threads */
             if (rep.claims[i].cls == CLASS_SHARED) {
                 assert_int_equal(rep.claims[i].has_gain, programs[t].has_gain);
