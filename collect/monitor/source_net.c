@@ -107,14 +107,16 @@ static void put_port(struct dcr_buf *rows, const struct tick *now, const struct 
 
 /* Does the interface count bytes that left the host and that no other row counts? Loopback, bridges, bonds and pairs
  * have no device. The port of an InfiniBand device also counts the bytes of IP over InfiniBand. An Ethernet port of
- * such a device counts only the bytes that bypass the interface. An interface that sysfs does not have belongs to the
- * network namespace of an emulated node, whose links all leave it. */
+ * such a device counts only the bytes that bypass the interface. An interface that a whole sysfs does not have belongs
+ * to the network namespace of an emulated node, whose links all leave it. */
 static int is_on_wire(const struct net *c, const char *interface)
 {
     char path[400], type[32] = "";
+    snprintf(path, sizeof path, "%s/class/net/lo", c->sys);
+    int is_whole = access(path, F_OK) == 0;
     snprintf(path, sizeof path, "%s/class/net/%.31s", c->sys, interface);
     if (access(path, F_OK) != 0)
-        return 1;
+        return is_whole;
     snprintf(path, sizeof path, "%s/class/net/%.31s/device", c->sys, interface);
     if (access(path, F_OK) != 0)
         return 0;

@@ -234,7 +234,7 @@ static int choose_adopt(struct run *r, struct dcr_err *err)
         if (dcr_absolute(name, path, sizeof path, NULL) != 0 || json_array_append_new(r->adopt, json_string(path)) != 0)
             return dcr_err_set(err, DCR_FAIL,
                                "cannot adopt '%s': its path is too long or not UTF-8; leave it out, and use "
-                               "'dccollect pack SPOOL -o RUN.tar --adopt FOLDER' on the run's --spool",
+                               "'dccollect pack SPOOL -o RUN.tar --adopt FOLDER' (SPOOL: the folder of --spool)",
                                name);
     }
     return DCR_OK;

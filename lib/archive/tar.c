@@ -99,7 +99,7 @@ static int cannot_stat(const char *path, struct dcr_err *err)
     if (sys == ENOENT && n < (int)sizeof spool && stat(spool, &st) == 0 && S_ISDIR(st.st_mode))
         return dcr_err_set(err, DCR_FAIL,
                            "there is no '%s', but a recording beside it; when the program has ended, use "
-                           "`dccollect pack '%s' -o '%s'`",
+                           "`dccollect pack %s -o %s`",
                            path, spool, path);
     errno = sys;
     return dcr_err_file(err, DCR_FAIL, "cannot read '%s'", path);

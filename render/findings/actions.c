@@ -129,15 +129,17 @@ static struct phrase too_few_cores(const struct run_result *r, enum cause_class 
     return PHRASE(NONE);
 }
 
-/* May the ranks of a host run on all its cores already? */
+/* May the ranks of every host run on all its cores already? */
 static int is_host_full(const struct run *a)
 {
+    int is_known = 0;
     for (int i = 0; i < machines_of(a); i++) {
         struct others o = others_at(a, i);
-        if (o.cores > 0 && o.cores >= o.all_cores)
-            return 1;
+        if (o.cores > 0 && o.cores < o.all_cores)
+            return 0;
+        is_known |= o.cores > 0;
     }
-    return 0;
+    return is_known;
 }
 
 /* Ranks wait for their own threads: for those that load, compute or exchange. A core more for each rank helps against
@@ -164,14 +166,20 @@ struct choice {
     enum advice ours, generic; /* ours: for dcrnn-train, where its options say more; else the same as generic */
 };
 
+/* Do the ranks use at most half of their shares of the cores, and have fewer threads than these, as far as is known? */
+static int are_threads_short(const struct run_result *r)
+{
+    int told = threads_told(r->run), each = cores_each(r);
+    double used = r->processor.has && r->processor.own_ready > 0 ? r->processor.own_ready : told;
+    return used > 0 && 2 * used <= each && told < each;
+}
+
 static enum advice for_compute(const struct run_result *r)
 {
     if (is_compute_waiting(r))
         return ADVICE_FIND_WAITS_IN_COMPUTE;
-    if (run_is_torch_on_hosts(r->run)) { /* unless told, PyTorch has a thread for each core already */
-        int threads = threads_told(r->run);
-        return threads > 0 && threads < cores_each(r) ? ADVICE_COMPUTE_WITH_THREADS : ADVICE_COMPUTE_ON_HOST;
-    }
+    if (run_is_torch_on_hosts(r->run))
+        return are_threads_short(r) ? ADVICE_COMPUTE_WITH_THREADS : ADVICE_COMPUTE_ON_HOST;
     if (r->run->n_traces)
         return has_idle_tensor_cores(r->run) ? ADVICE_TENSOR_CORES : ADVICE_COMPUTE_ON_GPU;
     /* Each core has a thread. Emulated nodes have no other cores. */
@@ -252,10 +260,13 @@ static enum advice for_serial_part(const struct run_result *r)
                                                     : ADVICE_ALONE_MPI;
 }
 
-/* Then ranks are late by turns, and no rank or host is the cause. */
+/* Then ranks are late by turns, and no rank or host is the cause. If several ranks do more in most steps, their means
+ * are uneven. */
 static int has_no_late_rank(const struct run_result *r)
 {
-    return r->has_steps && !r->straggler.has && !r->straggler.is_mostly_last && !is_doubtful(r);
+    const double even = 0.95;
+    return r->has_steps && r->pop.has && r->pop.load_balance_ratio >= even && !r->straggler.has &&
+           !r->straggler.is_mostly_last && !is_doubtful(r);
 }
 
 static enum advice for_imbalance(const struct run_result *r)

@@ -39,12 +39,12 @@ static const struct changed_table *leading(const struct changes *c, enum changed
     return NULL;
 }
 
-/* Half as many steps of twice as many samples are equal work. */
 static int has_batches(const struct changes *c)
 {
     return c->batch[BEFORE] > 0 && c->batch[AFTER] > 0;
 }
 
+/* Half as many steps of twice as many samples are equal work. */
 int changes_are_unequal(const struct changes *c)
 {
     if (!c || !c->has_steps)

@@ -1,7 +1,6 @@
 /* ranking.c - see ranking.h. */
 #include "render/findings/ranking.h"
 
-#include "render/findings/claims.h"
 #include "render/findings/failed.h"
 #include "render/findings/stepless.h"
 #include "render/metrics/known.h"
@@ -133,8 +132,7 @@ struct fmt ranking_gain_text(const struct report *rep, const struct run_result *
     const struct claim *c = largest_gain(rep, r);
     int trust = trust_of(rep, r);
     if (c && trust > 0)
-        snprintf(out.text, sizeof out.text, "%s %.16s%s",
-                 c->gain_basis == GAIN_BOUND || is_part_of_gain(c) ? "up to" : "about",
+        snprintf(out.text, sizeof out.text, "%s %.16s%s", c->gain_basis == GAIN_BOUND ? "up to" : "about",
                  fmt_x((double)c->step_ns / (double)(c->step_ns - c->gain_ns)).text,
                  trust < 2 ? ", low confidence" : "");
     return out;

@@ -265,8 +265,8 @@ static void add_speed(const struct report *rep, struct series *s)
 static struct phrase node_time(const struct report *rep, const struct series *s)
 {
     const struct series_point *first = &s->points[0], *good = first, *last = &s->points[s->n_points - 1];
-    for (int i = 1; i < s->n_points; i++)
-        good = s->points[i].efficiency >= rep->thresholds.efficiency ? &s->points[i] : good;
+    for (int i = 1; i < s->n_points && s->points[i].efficiency >= rep->thresholds.efficiency; i++)
+        good = &s->points[i];
     if (last->efficiency <= 0 || good->efficiency <= 0)
         return PHRASE(NONE);
     const struct slot first_nodes = slot_nodes(rep, first), last_nodes = slot_nodes(rep, last),

@@ -155,7 +155,7 @@ static void add_memory_claim(struct report *rep, struct run_result *r)
 {
     struct said s = {.headline = PHRASE(MEMORY_LIMITS, slot_percent(r->counted.used_ratio),
                                         slot_name(peaks_word(r->counted.peaks)))};
-    said_add(&s, found_counted(&r->counted));
+    said_add(&s, found_counted(&rep->thresholds, &r->counted));
     said_add(&s, found_stalled(r));
     struct claim *c = add_claim(rep, r, CLASS_MEMORY, "monitors", &s);
     c->threshold_ratio = rep->thresholds.memory_bound;

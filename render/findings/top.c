@@ -4,7 +4,6 @@
 #include "render/findings/claims.h"
 
 #include "render/findings/rules/analyse.h"
-#include "render/metrics/cores.h"
 #include "render/metrics/known.h"
 #include "render/metrics/rule.h"
 #include "render/metrics/series/series.h"

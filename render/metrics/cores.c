@@ -82,9 +82,13 @@ int cores_each(const struct run_result *r)
         int each = c.cores > 0 && c.ranks > 0 ? c.cores / c.ranks : 0;
         least = each < least ? each : least;
     }
-    for (int i = 0; i < r->run->ranks_len; i++) {
-        int bound = cores_of_rank(&r->run->ranks[i]);
-        least = bound > 0 && bound < least ? bound : least;
+    for (int i = 0; i < r->run->ranks_len; i++) { /* bound ranks: to cores of their own, or all of a node to the same */
+        const struct run_rank *k = &r->run->ranks[i];
+        int bound = cores_of_rank(k), same = 0;
+        for (int j = 0; j < r->run->ranks_len; j++)
+            same += r->run->ranks[j].node == k->node && strcmp(r->run->ranks[j].cpus_allowed, k->cpus_allowed) == 0;
+        int each = bound > same ? bound / same : 1;
+        least = bound > 0 && each < least ? each : least;
     }
     return r->run->nodes_len ? least : 0;
 }

@@ -252,13 +252,15 @@ struct counted_memory counted_memory(struct report *rep, const struct run_result
     return m;
 }
 
-struct phrase found_counted(const struct counted_memory *m)
+struct phrase found_counted(const struct thresholds *t, const struct counted_memory *m)
 {
-    const struct slot rate = slot_number(m->gb_per_s), share = slot_percent(m->gb_per_s / m->peak_gb_per_s),
+    const double of_peak = m->gb_per_s / m->peak_gb_per_s;
+    const struct slot rate = slot_number(m->gb_per_s), share = slot_percent(of_peak),
                       peaks = slot_name(peaks_word(m->peaks)), peak = slot_number(m->peak_gb_per_s);
-    return m->gb_per_s > m->peak_gb_per_s && m->peaks != PEAKS_STATED ? PHRASE(FOUND_TRAFFIC_ABOVE, rate, peak)
-           : m->is_of_controllers ? PHRASE(FOUND_CONTROLLERS, rate, share, peaks, peak)
-                                  : PHRASE(FOUND_MISSES, rate, share, peaks, peak);
+    return of_peak > 1 + t->peak_error ? PHRASE(FOUND_TRAFFIC_ABOVE, rate, peak)
+           : of_peak > 1               ? PHRASE(FOUND_TRAFFIC_AT_PEAK, rate, peaks, peak)
+           : m->is_of_controllers      ? PHRASE(FOUND_CONTROLLERS, rate, share, peaks, peak)
+                                       : PHRASE(FOUND_MISSES, rate, share, peaks, peak);
 }
 
 struct phrase found_stalled(const struct run_result *r)
@@ -294,7 +296,7 @@ static void rule_counted(const struct report *rep, struct run_result *r)
     c->verdict = m->used_ratio > t->memory_bound       ? VERDICT_LIMITS
                  : m->used_ratio > t->memory_bound / 2 ? VERDICT_WATCH
                                                        : VERDICT_FINE;
-    rule_found(c, found_counted(m));
+    rule_found(c, found_counted(t, m));
     rule_found(c, found_stalled(r));
 }
 

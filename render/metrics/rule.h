@@ -60,7 +60,7 @@ double rule_mean(const struct sampled *s);
  *  program that was watched. (roofline.c)  Test: tests/unit/test_roofline.c */
 struct counted_memory counted_memory(struct report *rep, const struct run_result *r);
 /** found_counted - the two rates and their share. */
-struct phrase found_counted(const struct counted_memory *m);
+struct phrase found_counted(const struct thresholds *t, const struct counted_memory *m);
 /** found_stalled - the share of the cycles in which the cores were stalled; PHRASE_NONE = not counted. */
 struct phrase found_stalled(const struct run_result *r);
 

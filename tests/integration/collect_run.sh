@@ -178,7 +178,7 @@ mkdir "$latin"
 printf 'epoch,train_loss\n1,2.5\n' >"$latin/metrics.csv"
 check_status 125 "results in a folder whose name is not UTF-8 are not lost: the program does not start" \
     sh -c '"$@" 2>said' sh "$COLLECT" run -o latin.tar --adopt "$latin" -- touch started
-check "... and the way to pack them is said" grep -q "dccollect pack' of the run's --spool" said
+check "... and the way to pack them is said" grep -qF "'dccollect pack SPOOL -o RUN.tar --adopt FOLDER'" said
 check_status 1 "... at once" test -e started
 "$COLLECT" run --spool latin -- true 2>/dev/null
 check "... which works" "$COLLECT" pack latin -o latin.tar --adopt "$latin"

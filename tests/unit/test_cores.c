@@ -919,11 +919,11 @@ static void test_advice_counts_the_threads(void **state)
         int each, threads;
         enum advice advice;
     } c[] = {
-        {2, 2, 0, "1", "", 1, 1, ADVICE_COMPUTE_ON_HOST},         {2, 8, 0, "1", "", 4, 1, ADVICE_COMPUTE_WITH_THREADS},
-        {2, 8, 0, "4,2", "", 4, 4, ADVICE_COMPUTE_ON_HOST},       {2, 9, 0, "4", "", 4, 4, ADVICE_COMPUTE_ON_HOST},
-        {2, 8, 0, NULL, "", 4, 0, ADVICE_COMPUTE_ON_HOST},        {2, 8, 0, "all", "", 4, 0, ADVICE_COMPUTE_ON_HOST},
-        {2, 8, 4, "1", "", 4, 4, ADVICE_COMPUTE_ON_HOST},         {2, 8, 0, "1", "3", 1, 1, ADVICE_COMPUTE_ON_HOST},
-        {2, 8, 0, "1", "0-2", 3, 1, ADVICE_COMPUTE_WITH_THREADS}, {2, 0, 0, "1", "", 0, 1, ADVICE_COMPUTE_ON_HOST},
+        {2, 2, 0, "1", "", 1, 1, ADVICE_COMPUTE_ON_HOST},    {2, 8, 0, "1", "", 4, 1, ADVICE_COMPUTE_WITH_THREADS},
+        {2, 8, 0, "4,2", "", 4, 4, ADVICE_COMPUTE_ON_HOST},  {2, 9, 0, "4", "", 4, 4, ADVICE_COMPUTE_ON_HOST},
+        {2, 8, 0, NULL, "", 4, 0, ADVICE_COMPUTE_ON_HOST},   {2, 8, 0, "all", "", 4, 0, ADVICE_COMPUTE_ON_HOST},
+        {2, 8, 4, "1", "", 4, 4, ADVICE_COMPUTE_ON_HOST},    {2, 8, 0, "1", "3", 1, 1, ADVICE_COMPUTE_ON_HOST},
+        {2, 8, 0, "1", "0-2", 1, 1, ADVICE_COMPUTE_ON_HOST}, {2, 0, 0, "1", "", 0, 1, ADVICE_COMPUTE_ON_HOST},
     };
     for (size_t t = 0; t < sizeof c / sizeof *c; t++) {
         struct run *r = made_even_run(c[t].ranks, 64, 40, 95, 5, 0, 0), *runs[] = {r};
@@ -945,6 +945,11 @@ static void test_advice_counts_the_threads(void **state)
         assert_int_equal(cores_each(&rep.runs[0]), c[t].each);
         assert_int_equal(threads_told(r), c[t].threads);
         assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_COMPUTE).id, c[t].advice);
+        rep.runs[0].processor.has = 1; /* the cores that a rank used or waited for tell it too */
+        rep.runs[0].processor.own_ready = 1;
+        int is_short = c[t].each > 1 && c[t].threads < c[t].each;
+        assert_int_equal(action_for(&rep, &rep.runs[0], CLASS_COMPUTE).id,
+                         is_short ? ADVICE_COMPUTE_WITH_THREADS : ADVICE_COMPUTE_ON_HOST);
         report_free(&rep);
         r->environment = NULL;
         r->n_environment = 0;

@@ -54,7 +54,8 @@ const char *share_words(struct report *rep, const struct node_share *s, int n_no
 /** has_bad_clock - was a GPU of this run throttled? After caveats. */
 int has_bad_clock(const struct report *rep, const struct run_result *r);
 
-/** has_exchange_threads - do ranks of PyTorch exchange on hosts, each in one process? Gloo's threads exchange there. */
+/** has_exchange_threads - do ranks of PyTorch exchange on hosts, each in one process, for at least a twentieth of a
+ *  step? Gloo's threads exchange there. */
 int has_exchange_threads(const struct run_result *r);
 
 /** has_workers - do ranks load with further threads or processes? Those of a shell that starts a rank do not count.

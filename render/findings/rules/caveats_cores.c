@@ -99,7 +99,8 @@ int has_exchange_threads(const struct run_result *r)
     int n = 0;
     for (int i = 0; i < r->run->ranks_len; i++)
         n += r->run->ranks[i].most_processes == 1;
-    return n > 1 && n == r->run->ranks_len && run_is_torch_on_hosts(r->run);
+    int64_t exchange_ns = r->part_ns[PART_TRANSFER] + r->hidden_comm_ns;
+    return n > 1 && n == r->run->ranks_len && 20 * exchange_ns > r->step.mean_ns && run_is_torch_on_hosts(r->run);
 }
 
 int has_workers(const struct run *a)
