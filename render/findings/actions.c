@@ -269,10 +269,18 @@ static int has_no_late_rank(const struct run_result *r)
            !r->straggler.is_mostly_last && !is_doubtful(r);
 }
 
+/* Is most of the waiting for what a rank does between steps? */
+static int is_between_steps(const struct run_result *r)
+{
+    return 2 * r->wait_cause_ns[CAT_COMM] > r->part_ns[PART_WAIT];
+}
+
 static enum advice for_imbalance(const struct run_result *r)
 {
     if (r->late_file_ns > 0)
         return of_files(r->run);
+    if (is_between_steps(r))
+        return ADVICE_BETWEEN_STEPS;
     if (r->late_used_ratio > 0)
         return ADVICE_LATE_WAITS;
     if (r->alone.has)
@@ -297,7 +305,8 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_COMMUNICATION:
         return for_communication(r, is_torch);
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
-        return (struct choice){!r->has_steps || r->late_used_ratio > 0 || r->alone.has || r->late_range.name
+        return (struct choice){!r->has_steps || is_between_steps(r) || r->late_used_ratio > 0 || r->alone.has ||
+                                       r->late_range.name
                                    ? ADVICE_NONE
                                : !has_equal_shares(r) ? ADVICE_BALANCE
                                : has_no_late_rank(r)  ? ADVICE_UNEVEN_STEPS

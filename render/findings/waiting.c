@@ -47,7 +47,7 @@ struct phrase phrase_of_longer_phase(const struct report *rep, const struct run_
 {
     const struct phase_result *longest = NULL;
     int64_t most = 0, late = 0, others = 0;
-    if (!r->straggler.has || is_for_cores(rep, r))
+    if (!r->straggler.has || is_for_cores(rep, r) || largest_cause(r) == CAT_COMM) /* it is late before the step */
         return PHRASE(NONE);
     for (int i = 0; i < r->n_phases && r->n_rank_results > 1; i++) {
         const struct phase_result *p = &r->phases[i];

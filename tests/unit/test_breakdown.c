@@ -1,4 +1,5 @@
 /* test_breakdown.c - the breakdown of ranks and steps (breakdown.c), worked out by hand. */
+#include "render/findings/actions.h"
 #include "tests/unit/made_run.h"
 #include "render/metrics/gain.h"
 #include "render/metrics/stats.h"
@@ -238,9 +239,7 @@ static void test_own_range_of_late_rank(void **state)
         struct run *r = late_by_unnamed(30, 0, 2, 0, n_last);
         struct report rep = {0};
         struct run_result *k = analysed(&rep, r);
-        assert_true(k->straggler.has && k->straggler.rank == 1);
-        for (int c = 0; c < N_CATEGORIES; c++)
-            assert_true(k->wait_cause_ns[c] <= k->wait_cause_ns[CAT_OTHER]);
+        assert_int_equal(k->straggler.has, n_last == 18); /* rank 1 is last as often, but rank 0 causes more */
         assert_int_equal(k->late_range.name != NULL, n_last == 18);
         done(&rep, r);
     }
@@ -338,6 +337,35 @@ static void test_works_alone(void **state)
         assert_int_equal(k->alone.has, c[i].is_alone);
         if (k->alone.has)
             assert_true(k->alone.rank == 0 && k->alone.own_ns == 40 && k->alone.others_ns == c[i].others);
+        done(&rep, r);
+    }
+}
+
+/* Rank 0 validates between steps, and rank 1 waits for it in its next step. Evening that out saves the waiting, which a
+ * faster exchange does not. Rank 1 may be last in most collectives, by a little: then it is no straggler. */
+static void test_waiting_for_work_between_steps(void **state)
+{
+    (void)state;
+    for (int is_rare = 0; is_rare < 2; is_rare++) {
+        struct run *r = made_run(2, 64);
+        for (int i = 0; i < 20; i++) {
+            int is_between = !is_rare || i % 5 == 4;
+            const int64_t early[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 10},
+                          late[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 210},
+                          slower[N_CATEGORIES] = {[CAT_COMPUTE] = 70, [CAT_COMM] = 10},
+                          waiting[N_CATEGORIES] = {[CAT_COMPUTE] = 50, [CAT_COMM] = 30};
+            made_step(r, run_rank_at(r, 0), is_between ? early : waiting);
+            made_step(r, run_rank_at(r, 1), is_between ? late : slower);
+            run_rank_at(r, 0)->collectives[i].outside_ns = is_between ? 200 : 0;
+        }
+        struct report rep = {0};
+        struct run_result *k = analysed(&rep, r);
+        assert_int_equal(k->part_ns[PART_WAIT], is_rare ? (4 * 200 + 16 * 20) / 40 : 100);
+        assert_true(2 * k->wait_cause_ns[CAT_COMM] > k->part_ns[PART_WAIT]);
+        assert_int_equal(k->gain_ns[CLASS_IMBALANCE], is_rare ? 4 * 100 / 20 + 16 * 10 / 20 : 100);
+        assert_int_equal(k->gain_ns[CLASS_COMMUNICATION], 10);
+        assert_int_equal(action_for(&rep, k, CLASS_IMBALANCE).id, ADVICE_BETWEEN_STEPS);
+        assert_false(k->straggler.has && k->straggler.rank == 1);
         done(&rep, r);
     }
 }
@@ -567,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_waiting_in_messages),
         cmocka_unit_test(test_start_skew),
         cmocka_unit_test(test_own_range_of_late_rank),
+        cmocka_unit_test(test_waiting_for_work_between_steps),
         cmocka_unit_test(test_straggler_of_two),
         cmocka_unit_test(test_turns_are_no_straggler),
         cmocka_unit_test(test_works_alone),

@@ -191,7 +191,7 @@ static int64_t without_exchange(const struct grid *g, size_t step)
 void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct split split, const int64_t part[N_PARTS],
                      struct arrival *a)
 {
-    s->gain[CLASS_COMMUNICATION] += without_exchange(g, step);
+    const int64_t exchange_ns = without_exchange(g, step), outside_before = (int64_t)s->cause[CAT_COMM];
     const int64_t few = 4; /* ranks that work in turn wait as long at the collective as for each other's messages */
     int is_in_messages = g->n_ranks > 1 && part[PART_WAIT] > 0 &&
                          (!split.has || few * waiting_at_collectives(g, step, split) < part[PART_WAIT]);
@@ -203,6 +203,10 @@ void breakdown_waits(struct sums *s, const struct grid *g, size_t step, struct s
         add_collectives(s, g, step, a, is_replayed);
     if (!is_replayed)
         add_unmatched(s, g, step, part, split.transfer_ns);
+    /* Waiting for work between steps ends if all ranks share it, however fast the exchange is. */
+    const int64_t between_ns = is_replayed ? ((int64_t)s->cause[CAT_COMM] - outside_before) / g->n_ranks : 0;
+    s->gain[CLASS_IMBALANCE] += between_ns;
+    s->gain[CLASS_COMMUNICATION] += exchange_ns > between_ns ? exchange_ns - between_ns : 0;
 }
 
 /* What a rank does when it computes, copies and is busy in no named phase. */
@@ -279,9 +283,11 @@ void breakdown_straggler(const struct report *rep, struct run_result *out, const
     w->is_mostly_last = w->wins_ratio > enough;
     w->has = w->is_mostly_last && w->caused_ratio > rep->thresholds.straggler_wait;
     take_rank(out, &by_wait, causes_most(out), s);
+    w->has &= by_wait.caused_ns <= w->caused_ns;
     by_wait.has = s->n_matched > out->n_counted && by_wait.wait_ratio > enough &&
                   by_wait.caused_ratio > rep->thresholds.straggler_wait;
-    if (!w->is_mostly_last && by_wait.has)
+    if (by_wait.has &&
+        (!w->is_mostly_last || by_wait.rank != w->rank)) /* it caused more than the one last most often */
         *w = by_wait;
 }
 
