@@ -2,7 +2,6 @@
 #include "render/metrics/cores.h"
 
 #include "lib/base/cores.h"
-#include "render/metrics/series/differing.h"
 #include "render/say/say.h"
 
 #include <limits.h>
@@ -37,7 +36,10 @@ int threads_told(const struct run *a)
 {
     if (a->program.threads > 0)
         return (int)a->program.threads;
-    long n = strtol(run_version(a, NULL, "OMP_NUM_THREADS"), NULL, 10); /* of nested levels the first */
+    long n = 0;
+    for (int i = 0; i < a->n_environment; i++)
+        if (strcmp(a->environment[i].key, "OMP_NUM_THREADS") == 0)
+            n = strtol(a->environment[i].value, NULL, 10); /* of nested levels the first */
     return n > 0 && n < DCR_MAX_CPUS ? (int)n : 0;
 }
 

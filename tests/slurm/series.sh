@@ -27,7 +27,7 @@ in_archive() { # in_archive NODES MEMBER: the member's text
     tar xOf "$(echo "$results/$1"node-slurm-*.tar)" "$2"
 }
 
-series=(slurm/submit --wait -- --batch $batch --steps 34 --days 4 --validation-windows 16)
+series=(slurm/submit --wait -- --batch "$batch" --steps 34 --days 4 --validation-windows 16)
 check "the series runs, and the report after it" "${series[@]}"
 cp "$TMP/tap.out" "$TMP/out"
 sed 's/^/# /' "$TMP/out"
