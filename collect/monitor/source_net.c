@@ -25,6 +25,7 @@ struct net {
     char text[64 << 10];
     struct port ports[MAX_PORTS];
     int n_ports;
+    int has_sysfs; /* it shows the loopback interface, and so all of a network namespace */
 };
 
 /* ---- ports of InfiniBand devices ------------------------------------------------------------------------------- */
@@ -107,16 +108,14 @@ static void put_port(struct dcr_buf *rows, const struct tick *now, const struct 
 
 /* Does the interface count bytes that left the host and that no other row counts? Loopback, bridges, bonds and pairs
  * have no device. The port of an InfiniBand device also counts the bytes of IP over InfiniBand. An Ethernet port of
- * such a device counts only the bytes that bypass the interface. An interface that a whole sysfs does not have belongs
- * to the network namespace of an emulated node, whose links all leave it. */
+ * such a device counts only the bytes that bypass the interface. If sysfs does not show an interface, it belongs to the
+ * network namespace of an emulated node, whose links all leave it. */
 static int is_on_wire(const struct net *c, const char *interface)
 {
     char path[400], type[32] = "";
-    snprintf(path, sizeof path, "%s/class/net/lo", c->sys);
-    int is_whole = access(path, F_OK) == 0;
     snprintf(path, sizeof path, "%s/class/net/%.31s", c->sys, interface);
     if (access(path, F_OK) != 0)
-        return is_whole;
+        return c->has_sysfs;
     snprintf(path, sizeof path, "%s/class/net/%.31s/device", c->sys, interface);
     if (access(path, F_OK) != 0)
         return 0;
@@ -134,6 +133,9 @@ static int configure(void *ctx, const struct source_config *config, struct dcr_e
     c->fd = -1;
     snprintf(c->proc, sizeof c->proc, "%s/proc/net/dev", config->root ? config->root : "");
     snprintf(c->sys, sizeof c->sys, "%s/sys", config->root ? config->root : "");
+    char loopback[320];
+    snprintf(loopback, sizeof loopback, "%s/class/net/lo", c->sys);
+    c->has_sysfs = access(loopback, F_OK) == 0;
     find_ports(c);
     return DCR_OK;
 }

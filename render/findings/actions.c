@@ -166,7 +166,8 @@ struct choice {
     enum advice ours, generic; /* ours: for dcrnn-train, where its options say more; else the same as generic */
 };
 
-/* Do the ranks use at most half of their shares of the cores, and have fewer threads than these, as far as is known? */
+/* Can a rank use more threads? It uses at most half of its share of the cores, and its number of threads is below that
+ * share or not known. */
 static int are_threads_short(const struct run_result *r)
 {
     int told = threads_told(r->run), each = cores_each(r);

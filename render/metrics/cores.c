@@ -87,7 +87,10 @@ int cores_each(const struct run_result *r)
     }
     for (int i = 0; i < r->run->ranks_len; i++) { /* bound ranks: to cores of their own, or all of a node to the same */
         const struct run_rank *k = &r->run->ranks[i];
-        int bound = cores_of_rank(k), same = 0;
+        int same = 0;
+        if (i > 0 && k[-1].node == k->node && strcmp(k[-1].cpus_allowed, k->cpus_allowed) == 0)
+            continue; /* counted with the rank before */
+        int bound = cores_of_rank(k);
         for (int j = 0; j < r->run->ranks_len; j++)
             same += r->run->ranks[j].node == k->node && strcmp(r->run->ranks[j].cpus_allowed, k->cpus_allowed) == 0;
         int each = bound > same ? bound / same : 1;
