@@ -11,6 +11,7 @@
 #include "render/metrics/rule.h"
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"
+#include "render/findings/run_said.h"
 #include "render/findings/shares.h"
 #include "render/say/say.h"
 
@@ -230,6 +231,7 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
     const char *call = small_messages(r).call;
     int is_on_one = run_is_on_one_host(r->run);
     enum advice rest = call                                            ? for_small_messages(call, is_torch)
+                       : may_be_in_turn(r)                             ? ADVICE_TURNS
                        : is_torch && r->accumulation.micro_batches > 1 ? ADVICE_LAST_MICRO_BATCH
                        : run_is_torch_on_hosts(r->run) /* with fp16_compress_hook their steps were 1.4x as long */
                            ? is_on_one ? ADVICE_COMMUNICATION_OF_CPUS_ON_HOST : ADVICE_COMMUNICATION_OF_CPUS

@@ -94,13 +94,13 @@ static void say_communication(struct report *rep, const struct run_result *r, st
     int64_t wait = r->part_ns[PART_WAIT];
     s->headline = PHRASE(COMM_LIMITS, slot_share(r, r->comm_ns), slot_name(exchange_subject(rep, r)));
     said_some(s, part_of_step(r, r->comm_ns));
-    said_some(s, is_in_turn(rep, r) ? phrase_of_turns(r) : PHRASE(NONE));
+    said_some(s, phrase_of_turns(rep, r));
     said_some(s, share_of_median_step(rep, r, CLASS_COMMUNICATION));
     said_some(s, share_before(rep, r, PART_TRANSFER, PART_WAIT));
     if (is_one_of_many(r))
         said_some(s, PHRASE(COMM_OF_ONE_RANK));
     else if (is_part_known(r, PART_WAIT))
-        said_some(s, PHRASE(COMM_SPLIT, slot_time(r->part_ns[PART_TRANSFER]), slot_time(wait)));
+        said_some(s, phrase_of_split(r, r->part_ns));
     said_some(s, phrase_of_small_messages(r));
     if (most.kind != EXCHANGE_UNKNOWN && most.kind != EXCHANGE_ALL_REDUCE)
         said_some(s, PHRASE(COMM_MOSTLY, slot_percent(most.ratio), slot_name(exchange_word(most.kind))));

@@ -20,6 +20,7 @@
 #include "render/findings/series_scaling.h"
 
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 static double part_share(const struct series_point *p, int64_t ns)
@@ -246,6 +247,28 @@ static struct phrase speedup_of(const struct report *rep, const struct series *s
                   slot_ratio(p->efficiency));
 }
 
+/* Which share of the time from the first step to the last the steps cover, mean over the repetitions; 0 = not known. */
+static double coverage_of(const struct report *rep, const struct series_point *p)
+{
+    double sum = 0;
+    for (int i = 0; i < p->n_runs; i++) {
+        if (rep->runs[p->runs[i]].coverage_ratio <= 0)
+            return 0;
+        sum += rep->runs[p->runs[i]].coverage_ratio;
+    }
+    return p->n_runs ? sum / p->n_runs : 0;
+}
+
+/* The speed-up by the clock, where the time between steps changes it. */
+static struct phrase speedup_with_rest(const struct report *rep, const struct series *s, const struct series_point *p)
+{
+    const double there = coverage_of(rep, &s->points[0]), here = coverage_of(rep, p);
+    if (p->speedup <= 0 || there <= 0 || here <= 0 || fabs(here / there - 1) <= rep->thresholds.loss_matters)
+        return PHRASE(NONE);
+    return PHRASE(SPEEDUP_WITH_REST, slot_percent(1 - there), slot_nodes(rep, &s->points[0]), slot_percent(1 - here),
+                  slot_nodes(rep, p), slot_factor(p->speedup * here / there));
+}
+
 /* How fast the largest point is, and that it is no faster than a smaller one. */
 static void add_speed(const struct report *rep, struct series *s)
 {
@@ -259,6 +282,7 @@ static void add_speed(const struct report *rep, struct series *s)
     else if (stop)
         said_add(&s->said, PHRASE(NO_FASTER, slot_nodes(rep, last), slot_nodes(rep, stop),
                                   slot_number(last->throughput), slot_number(stop->throughput)));
+    said_add(&s->said, speedup_with_rest(rep, s, last));
 }
 
 /* Node time is the sum over all nodes, for the same work. */
@@ -376,12 +400,11 @@ static void add_why(const struct report *rep, struct series *s, const struct cau
         said_add(&s->said, s->told < s->n_points - 1 ? PHRASE(COMMUNICATION_TIME_ON, slot_nodes(rep, last), comm, step)
                                                      : PHRASE(COMMUNICATION_TIME, comm, step));
         if (is_point_part_known(rep, last, PART_WAIT))
-            said_add(&s->said,
-                     PHRASE(COMM_SPLIT, slot_time(last->part_ns[PART_TRANSFER]), slot_time(last->part_ns[PART_WAIT])));
-        if (is_in_turn(rep, run_of_point(rep, last))) {
-            said_add(&s->said, phrase_of_turns(run_of_point(rep, last)));
+            said_add(&s->said, phrase_of_split(run_of_point(rep, last), last->part_ns));
+        const struct phrase turns = phrase_of_turns(rep, run_of_point(rep, last));
+        said_add(&s->said, turns);
+        if (turns.id)
             return;
-        }
         said_add(&s->said, phrase_of_small_messages(run_of_point(rep, last)));
         add_compute_beside(rep, s, l);
         return;
@@ -569,6 +592,7 @@ static void find_without_losses(struct report *rep, struct series *s)
     } else if (!stop && good_until(rep, s) == last) {
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
+        said_add(&s->said, speedup_with_rest(rep, s, last));
     } else {
         s->said.headline = shared ? shared_headline(rep, s, shared)
                            : stop ? PHRASE(SCALING_STOPS, slot_nodes(rep, stop))
@@ -640,6 +664,7 @@ static void find_series(struct report *rep, int index)
     if (is_good) {
         s->said.headline =
             PHRASE(SCALING_GOOD, slot_nodes(rep, last), slot_factor(last->speedup), slot_ratio(last->efficiency));
+        said_add(&s->said, speedup_with_rest(rep, s, last));
         add_limit_of_run(rep, s, last);
         c = (struct cause){CLASS_COMPUTE, l->part_ns[PART_COMPUTE], PART_COMPUTE}; /* compute was to scale */
     } else {

@@ -120,9 +120,33 @@ bool is_in_turn(const struct report *rep, const struct run_result *r)
            fabs(together - 1) <= t->loss_matters && r->straggler.caused_ratio >= least_wait;
 }
 
-struct phrase phrase_of_turns(const struct run_result *r)
+/* Most of the transfer is in messages between two ranks. */
+static bool is_of_messages(const struct run_result *r)
 {
-    return PHRASE(IN_TURN, slot_time(r->pop.useful_mean_ns * r->n_rank_results), slot_time(r->step.mean_ns));
+    return 2 * r->collective_ns < r->part_ns[PART_TRANSFER];
+}
+
+bool may_be_in_turn(const struct run_result *r)
+{
+    const struct pop *p = &r->pop;
+    const double alike = 0.9, least = 0.85, most = 1.05; /* of the step: the messages take some of it */
+    double together = p->parallel_ratio * r->n_rank_results;
+    return p->has && !p->is_of_gpus && !is_doubtful(r) && is_of_messages(r) && !small_messages(r).call &&
+           p->load_balance_ratio >= alike && together >= least && together <= most;
+}
+
+struct phrase phrase_of_split(const struct run_result *r, const int64_t part[N_PARTS])
+{
+    const struct slot transfer = slot_time(part[PART_TRANSFER]), wait = slot_time(part[PART_WAIT]);
+    return is_of_messages(r) ? PHRASE(COMM_SPLIT_AT_MOST, transfer, wait) : PHRASE(COMM_SPLIT, transfer, wait);
+}
+
+struct phrase phrase_of_turns(const struct report *rep, const struct run_result *r)
+{
+    const struct slot work = slot_time(r->pop.useful_mean_ns * r->n_rank_results), step = slot_time(r->step.mean_ns);
+    return is_in_turn(rep, r)  ? PHRASE(IN_TURN, work, step)
+           : may_be_in_turn(r) ? PHRASE(MAYBE_IN_TURN, work, step)
+                               : PHRASE(NONE);
 }
 
 int other_of_two(const struct run *a, int rank)

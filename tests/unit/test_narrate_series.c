@@ -133,6 +133,67 @@ static void test_ranks_in_turn(void **state)
     }
 }
 
+/* In messages, waiting for a late sender looks like transfer. Unless they are short, load imbalance is not ruled out.
+ * If the work of both ranks also adds up to the step, they may take turns. */
+static void test_messages_may_hide_turns(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t message_ns; /* beside 20 ms of compute */
+        int may_be_in_turn, is_judged;
+    } cases[] = {{20000000, 1, 0}, {9000000, 0, 0}, {3000000, 0, 1}};
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+        struct fixture f = {.n = 1};
+        const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = 20000000, [CAT_COMM] = cases[t].message_ns};
+        f.runs[0] = made_run(2, 64);
+        const char *command[] = {"./ring"};
+        f.runs[0]->program.name = "ring";
+        f.runs[0]->command = command;
+        f.runs[0]->n_command = 1;
+        for (int s = 0; s < 40; s++)
+            for (int i = 0; i < 2; i++) {
+                made_step(f.runs[0], run_rank_at(f.runs[0], i), part);
+                f.runs[0]->ranks[i].steps[s].n_collectives = 0;
+            }
+        tell(&f);
+        const struct run_result *r = &f.rep.runs[0];
+        const struct class_result *waits = &r->classes[CLASS_IMBALANCE];
+        assert_int_equal(r->collective_ns, 0);
+        assert_int_equal(may_be_in_turn(r), cases[t].may_be_in_turn);
+        assert_int_equal(waits->verdict, cases[t].is_judged ? VERDICT_FINE : VERDICT_NA);
+        assert_int_equal(waits->why.code, cases[t].is_judged ? REASON_NONE : REASON_WAITING_IN_MESSAGES);
+        if (!cases[t].is_judged) {
+            const struct said *said = &f.rep.claims[f.rep.first_claim].said;
+            assert_int_equal(assert_supports(said, PHRASE_COMM_SPLIT_AT_MOST)[0].count, cases[t].message_ns);
+            assert_int_equal(is_said(said, PHRASE_MAYBE_IN_TURN), cases[t].may_be_in_turn);
+            assert_int_equal(f.rep.claims[f.rep.first_claim].action.id == ADVICE_TURNS, cases[t].may_be_in_turn);
+        }
+        release(&f);
+    }
+}
+
+/* The speed-up of steps leaves out the time between them. If that changes it, both are told. */
+static void test_speedup_with_the_time_between_steps(void **state)
+{
+    (void)state;
+    for (int is_alike = 0; is_alike < 2; is_alike++) {
+        struct fixture f = {.n = 2};
+        f.runs[0] = made_even_run(1, 64, 40, 80000000, 0, 0, 0);
+        f.runs[1] = made_even_run(2, 64, 40, 50000000, 0, 0, 0);
+        f.runs[0]->ranks[0].wall_ns *= 2; /* the steps cover a half */
+        for (int i = 0; i < 2 && is_alike; i++)
+            f.runs[1]->ranks[i].wall_ns *= 2;
+        tell(&f);
+        const struct said *said = &f.rep.series[0].said;
+        assert_int_equal(is_said(said, PHRASE_SPEEDUP_WITH_REST), !is_alike);
+        if (!is_alike) {
+            const struct slot *slot = assert_supports(said, PHRASE_SPEEDUP_WITH_REST);
+            assert_true(slot[0].real == 0.5 && slot[2].real == 0 && fabs(slot[4].real - 2 * 1.6) < 1e-9);
+        }
+        release(&f);
+    }
+}
+
 /* The next limit is no part of what the headline of the series names. */
 static void test_next_limit_is_another(void **state)
 {
@@ -408,6 +469,8 @@ int main(void)
         cmocka_unit_test(test_waiting_for_files),
         cmocka_unit_test(test_loading_on_one_rank),
         cmocka_unit_test(test_ranks_in_turn),
+        cmocka_unit_test(test_messages_may_hide_turns),
+        cmocka_unit_test(test_speedup_with_the_time_between_steps),
         cmocka_unit_test(test_next_limit_is_another),
         cmocka_unit_test(test_slow_rank_of_two),
         cmocka_unit_test(test_stops_before_the_cores_run_out),

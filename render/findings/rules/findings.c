@@ -118,10 +118,6 @@ void findings(struct report *rep, struct run_result *r)
     if (r->hidden_comm_ns * 100 > r->step.mean_ns && r->step.mean_ns > 0 && !r->is_hidden_unknown)
         run_add_note(rep, r, PHRASE(HIDDEN_COMMUNICATION, slot_time(r->hidden_comm_ns)), PHRASE(HIDDEN_IS_NO_SAVING),
                      PHRASE(HIDDEN_REPEAT));
-    if (r->coverage_ratio > 0 && r->coverage_ratio < 0.9)
-        run_add_note(rep, r, PHRASE(COVERAGE, slot_percent(r->coverage_ratio)),
-                     r->validation_ns > 0 ? PHRASE(COVERAGE_VALIDATION, slot_time(r->validation_ns))
-                                          : PHRASE(COVERAGE_REST));
     gpu_memory(rep, r);
     device_notes(rep, r);
 }

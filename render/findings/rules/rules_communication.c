@@ -108,6 +108,16 @@ static int may_have_more_work(const struct run_result *r)
     return of_late <= alike * most;
 }
 
+/* A rank that waits in a receive for a late sender looks like one that receives for long. Where such time is a limit,
+ * waiting is not ruled out. */
+static void unless_in_messages(const struct thresholds *t, struct run_result *r)
+{
+    const int64_t messages = r->part_ns[PART_TRANSFER] - r->collective_ns;
+    if (r->classes[CLASS_IMBALANCE].verdict == VERDICT_FINE && rule_share(r, messages) > t->comm_limits)
+        rule_not_measured(r, CLASS_IMBALANCE,
+                          REASON(WAITING_IN_MESSAGES, slot_time(messages), slot_percent(rule_share(r, messages))));
+}
+
 /* Waiting for a rank without a core is not waiting for a slow rank: only what unequal work explains counts. */
 static void rule_imbalance_when_shared(struct report *rep, struct run_result *r, int64_t caused)
 {
@@ -260,6 +270,7 @@ void rule_communication(struct report *rep, struct run_result *r)
 
     if (is_doubtful(r)) {
         rule_imbalance_when_shared(rep, r, caused);
+        unless_in_messages(t, r);
         return;
     }
     rule_imbalance(rep, r, caused);
@@ -278,4 +289,5 @@ void rule_communication(struct report *rep, struct run_result *r)
                             "comm_limits", t->comm_limits, r->comm_interval};
         only_if_it_matters(t, r, larger);
     }
+    unless_in_messages(t, r);
 }
