@@ -59,7 +59,7 @@ done
 for part in $only; do
     case $part in
     machine | selftest | gpu-tests | bench | yardstick | train | report) ;;
-    *) fail "--only names '$part', which is no part. See \`run-on-device --help\`." ;;
+    *) fail "--only names '$part', which is not a part. See \`run-on-device --help\`." ;;
     esac
 done
 "$bin/dcrnn-train" --version >/dev/null || exit 2 # says itself what is wrong with this machine

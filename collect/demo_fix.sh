@@ -27,7 +27,7 @@ fi
 # The command is never given to a shell. Only words of this form are run.
 word='[A-Za-z0-9_./=,:+@%-]+'
 form="^make collect NODES=([0-9]+)( EMULATE=ranks)?( NODE_CPU=[0-9a-z.]+)?( NODE_NET=[0-9a-z]+)?( DATA=$word)?( GRAPH=$word)? ARGS=\"(($word( |\"\$))*)\"?\$"
-[[ $command =~ $form ]] || fail "'$command' in $site/report.json is no command of make collect. Run \`make site\` again."
+[[ $command =~ $form ]] || fail "'$command' in $site/report.json is not a command of make collect. Run \`make site\` again."
 nodes=${BASH_REMATCH[1]}
 set_to=("NODES=$nodes" EMULATE=nodes) # the new run uses the same kind of nodes, unless the command sets another
 for part in "${BASH_REMATCH[@]:2:5}"; do

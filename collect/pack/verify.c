@@ -196,9 +196,10 @@ static json_t *read_manifest(struct verify_report *r, struct dcr_tar_member *m, 
             json_decref(o);
             o = NULL;
         } else if (version < 1 || version > DCR_ARCHIVE_VERSION) {
-            dcr_err_set(err, DCR_FAIL,
-                        "cannot read '%s': format version %lld, this program reads up to %d; use a later one", path,
-                        (long long)version, DCR_ARCHIVE_VERSION);
+            dcr_err_set(
+                err, DCR_FAIL,
+                "cannot read '%s': format version %lld, this program reads up to %d; use a later version of dcreport",
+                path, (long long)version, DCR_ARCHIVE_VERSION);
             *is_later = version > DCR_ARCHIVE_VERSION;
             json_decref(o);
             o = NULL;

@@ -35,9 +35,10 @@ static json_t *load(const char *path, struct dcr_err *err)
     if (access(path, R_OK) != 0)
         dcr_err_file(err, DCR_FAIL, "cannot read the calibration '%s'", path);
     else if (format && strcmp(format, DCR_CALIBRATION_FORMAT) == 0)
-        dcr_err_set(err, DCR_FAIL,
-                    "cannot read '%s': calibration version %lld, this program reads up to %d; use a later one", path,
-                    (long long)version, DCR_CALIBRATION_VERSION);
+        dcr_err_set(
+            err, DCR_FAIL,
+            "cannot read '%s': calibration version %lld, this program reads up to %d; use a later version of dcreport",
+            path, (long long)version, DCR_CALIBRATION_VERSION);
     else
         dcr_err_set(err, DCR_FAIL,
                     "cannot read '%s': it is not a result of `dccollect calibrate`; name one, or measure again", path);

@@ -24,7 +24,7 @@ const char options_usage[] =
     "  -o, --output RUN.tar    the archive, compressed when its name ends in .tar.zst; run packs it when the program "
     "has "
     "ended\n"
-    "      --traces all|rank0|none  whose full traces are packed (all); every rank's summary is\n"
+    "      --traces all|rank0|none  whose full traces are packed (all); all summaries are\n"
     "      --adopt DIR         pack the program's own results from DIR (metrics.csv, steps-rank<r>.csv, program.json "
     "...); "
     "may be repeated\n"
@@ -50,12 +50,13 @@ const char options_usage[] =
     "      --python on|off     mark loading, forward, backward, optimizer and steps of PyTorch programs (on)\n"
     "      --counters on|off   count cycles, instructions and cache misses of the program (on)\n"
     "      --steps A:B         record the training steps A to B only\n"
-    "      --delay S           record from S seconds after the start on\n"
+    "      --delay S           start to record S seconds after the program starts\n"
     "      --duration S        record for S seconds\n"
     "      --capture-range cudaProfilerApi|nvtx:NAME  record between cudaProfilerStart and -Stop, or inside ranges "
     "called "
     "NAME\n"
-    "      --max-mb N          shared memory for the newest events of a process in MB (8); at most 1 % of the memory\n"
+    "      --max-mb N          shared memory for the newest events of a process in MB (8); at most 1 % of a host's "
+    "memory for all\n"
     "      --keep ring|all|summary  what stays of the trace of a process: the newest events and all sums, all events, "
     "or "
     "the sums (ring)\n"
@@ -74,7 +75,8 @@ const char options_usage[] =
     "      --format chrome|csv  JSON that Perfetto opens, or a table (by the name of FILE)\n"
     "\n"
     "`dccollect --help` and `dccollect --version` show this text and the version.\n"
-    "The exit status of run is the program's own; 128+n when signal n ended it, 125 when dccollect itself failed.\n";
+    "The exit status of run is the program's own; 128+n when signal n ended it, 127 not found, 126 not executable, 125 "
+    "when dccollect itself failed.\n";
 
 /* ---- an option is a row ------------------------------------------------------------------------- */
 
@@ -316,7 +318,8 @@ static int not_one(const struct options *o, const char *usage, struct dcr_err *e
 {
     for (int i = 0; i < o->n_program; i++)
         if (strcmp(o->program[i], "-o") == 0)
-            return dcr_err_set(err, DCR_FAIL, "'-o' stands after `--`, where it is a name; put options before `--`");
+            return dcr_err_set(err, DCR_FAIL,
+                               "'-o' stands after `--` and is read as a file name; put options before `--`");
     return dcr_err_set(err, DCR_FAIL, "%s", usage);
 }
 

@@ -335,7 +335,7 @@ int run_program(const struct options *o, char *message, size_t n, int *status, s
     else
         free_place(&r);
     if (rc && *status == 0) {
-        dcr_err_while(err, "the program ended with status 0, and status %d is dccollect's own", DCR_EXIT_SELF);
+        dcr_err_while(err, "the program succeeded, but recording failed (status %d)", DCR_EXIT_SELF);
         *status = DCR_EXIT_SELF;
     }
     json_decref(r.record);

@@ -462,6 +462,17 @@ static int is_wanted_step(struct reducer *d, const struct track *t, const struct
     return !is_emptied;
 }
 
+/* Is it a message between two ranks? Then the k-th call of a step is not the same operation on all ranks. What a call
+ * of MPI_Wait completes is not recorded. It is a message if no collective is under way. */
+static int is_message(struct track *t, const struct event *e)
+{
+    if (e->maker != EVENT_BY_RECORDER || !e->name)
+        return 0;
+    const int n_before = t->n_collectives_pending;
+    t->n_collectives_pending = reduce_pending(e->name, n_before);
+    return reduce_is_between_two(e->name) || (reduce_completes(e->name) && n_before == 0);
+}
+
 static void take_event(struct reducer *d, const struct event *e)
 {
     if (e->kind == EVENT_STEP &&
@@ -483,8 +494,7 @@ static void take_event(struct reducer *d, const struct event *e)
         add_phase(d, t, e);
         if (e->maker == EVENT_BY_HOOK && e->name && strcmp(e->name, "optimizer") == 0)
             t->optimizer_ns = e->start_ns;
-        if (e->category == CAT_COMM && reduce_waits(e->name) &&
-            !(e->maker == EVENT_BY_RECORDER && reduce_is_between_two(e->name)))
+        if (e->category == CAT_COMM && !is_message(t, e) && reduce_waits(e->name))
             add_call(d, t, e);
         if (e->category == CAT_COMM && e->is_sum)
             t->summed_ns = e->start_ns;

@@ -86,9 +86,10 @@ int dct_open(struct dct_reader **out, struct dcr_stream *s, struct dct_info *inf
                            "'%s' is not a trace: it does not begin with the mark of one; name a .dct file of a run",
                            s->name);
     if (h.version > DCT_VERSION)
-        return dcr_err_set(err, DCR_FAIL,
-                           "cannot read '%s': trace version %u, this program reads up to %d; use a later one", s->name,
-                           h.version, DCT_VERSION);
+        return dcr_err_set(
+            err, DCR_FAIL,
+            "cannot read '%s': trace version %u, this program reads up to %d; use a later version of dcreport", s->name,
+            h.version, DCT_VERSION);
     if (h.version < DCT_OLDEST_VERSION)
         return dcr_err_set(err, DCR_FAIL, "'%s' is not a trace: version %u; copy it again", s->name, h.version);
     if (h.block_bytes < 4096 || h.block_bytes > MAX_BLOCK_BYTES || h.block_bytes % 4096)

@@ -11,7 +11,6 @@
 #include "render/metrics/rule.h"
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"
-#include "render/findings/run_said.h"
 #include "render/findings/shares.h"
 #include "render/say/say.h"
 
@@ -214,6 +213,12 @@ static enum advice for_small_messages(const char *call, int is_torch)
                                          : ADVICE_SMALL_MESSAGES;
 }
 
+/* Messages between processes: their transfer may be waiting for a late sender. */
+static int is_in_messages(const struct run_result *r)
+{
+    return r->has_steps && !r->pop.is_of_gpus && is_of_messages(r);
+}
+
 static struct choice for_communication(const struct run_result *r, int is_torch)
 {
     if (is_one_of_many(r)) /* the right action depends on the missing traces */
@@ -231,7 +236,7 @@ static struct choice for_communication(const struct run_result *r, int is_torch)
     const char *call = small_messages(r).call;
     int is_on_one = run_is_on_one_host(r->run);
     enum advice rest = call                                            ? for_small_messages(call, is_torch)
-                       : may_be_in_turn(r)                             ? ADVICE_TURNS
+                       : is_in_messages(r)                             ? ADVICE_MESSAGES
                        : is_torch && r->accumulation.micro_batches > 1 ? ADVICE_LAST_MICRO_BATCH
                        : run_is_torch_on_hosts(r->run) /* with fp16_compress_hook their steps were 1.4x as long */
                            ? is_on_one ? ADVICE_COMMUNICATION_OF_CPUS_ON_HOST : ADVICE_COMMUNICATION_OF_CPUS
@@ -278,6 +283,14 @@ static int is_between_steps(const struct run_result *r)
     return 2 * r->wait_cause_ns[CAT_COMM] > r->part_ns[PART_WAIT];
 }
 
+/* Is most of the waiting for time in no known phase, of which the steps have some? */
+static int is_late_unnamed(const struct run_result *r)
+{
+    const double least = 0.05; /* of a step */
+    return r->has_steps && !r->pop.is_of_gpus && 2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT] &&
+           (double)r->part_ns[PART_OTHER] > least * (double)r->step.mean_ns;
+}
+
 static enum advice for_imbalance(const struct run_result *r)
 {
     if (r->late_file_ns > 0)
@@ -290,6 +303,8 @@ static enum advice for_imbalance(const struct run_result *r)
         return for_serial_part(r);
     if (r->late_range.name)
         return ADVICE_LATE_RANGE;
+    if (is_late_unnamed(r))
+        return ADVICE_LATE_UNNAMED;
     if (!r->has_steps) /* late ranks in MPI calls of any program */
         return ADVICE_BALANCE_MPI;
     if (has_no_late_rank(r))
@@ -309,7 +324,7 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
         return for_communication(r, is_torch);
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
         return (struct choice){!r->has_steps || is_between_steps(r) || r->late_used_ratio > 0 || r->alone.has ||
-                                       r->late_range.name
+                                       r->late_range.name || is_late_unnamed(r)
                                    ? ADVICE_NONE
                                : !has_equal_shares(r) ? ADVICE_BALANCE
                                : has_no_late_rank(r)  ? ADVICE_UNEVEN_STEPS

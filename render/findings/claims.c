@@ -226,6 +226,15 @@ static void say_limits(struct report *rep, struct run_result *r, const struct cl
         said_why(&r->said, &rep->claims[r->claims[1]].said);
 }
 
+/* Speed and shares are those of steps. They mislead if the program does much else. */
+static struct phrase phrase_of_time_between(const struct run_result *r)
+{
+    const double least = 0.75; /* of the time from the first step to the last */
+    return r->coverage_ratio > 0 && r->coverage_ratio < least
+               ? PHRASE(TIME_BETWEEN, slot_percent(1 - r->coverage_ratio))
+               : PHRASE(NONE);
+}
+
 void claims_of_runs(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
@@ -250,8 +259,10 @@ void claims_of_runs(struct report *rep)
             say_nothing_limits(rep, r);
         else
             say_limits(rep, r, is_shared_first && n ? order[0] : n > 1 ? order[1] : NULL);
+        enum { ALL_SAID = 3 }; /* a longer paragraph is not read */
+        said_of_end(&r->said, 0, ALL_SAID, phrase_of_time_between(r));
         if (!say_stopped(rep, r))
-            said_of_end(&r->said, 0, 3, phrase_of_early_end(rep, r)); /* a longer paragraph is not read */
+            said_of_end(&r->said, 0, ALL_SAID, phrase_of_early_end(rep, r));
         if (lost_steps(r->run))
             said_of_loss(&r->said, r);
         r->headline = say_headline(&rep->arena, &r->said);

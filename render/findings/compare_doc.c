@@ -200,6 +200,8 @@ static struct phrase headline_of(struct report *rep, const struct comparison *c)
         return PHRASE(CHANGE_UNKNOWN, slot_count(c->least_steps));
     if (comparison_is_of_samples(c))
         return throughput_of(c);
+    if (c->batches_after)
+        return PHRASE(STEP_OF_BATCHES, slot_count(c->batches_after), after, slot_count(c->batches_before), before);
     if (is_chance(c))
         return PHRASE(NO_CHANGE, before, after);
     if (p) {
@@ -234,6 +236,16 @@ static struct phrase of_programs(const struct comparison *c)
                               : PHRASE(NONE);
 }
 
+/* How much faster the run is by the clock, where the time between steps changes that. */
+static struct phrase with_time_between(const struct report *rep, const struct comparison *c)
+{
+    const double before = c->coverage_before, after = c->coverage_after;
+    if (before <= 0 || after <= 0 || c->step.after_ns <= 0 || fabs(after / before - 1) <= rep->thresholds.loss_matters)
+        return PHRASE(NONE);
+    return PHRASE(RUN_FASTER, slot_percent(1 - before), slot_percent(1 - after),
+                  slot_factor((double)c->step.before_ns / (double)c->step.after_ns * after / before));
+}
+
 static void say_support_of(struct report *rep, struct comparison *c)
 {
     const struct compared *s = &c->step;
@@ -244,12 +256,21 @@ static void say_support_of(struct report *rep, struct comparison *c)
         said_add(out, PHRASE(STEP_WAS, slot_time(s->before_ns), slot_time(s->after_ns)));
         return; /* parts of steps of other work do not explain the change */
     }
+    if (c->batches_after) {
+        int64_t was = s->before_ns / c->batches_before, is = s->after_ns / c->batches_after;
+        said_add(out, PHRASE(BATCH_TAKES, slot_time(is), slot_time(was),
+                             slot_factor((double)was / (double)(is > 0 ? is : 1))));
+        said_add(out, PHRASE(BATCH_LABEL));
+        return;
+    }
     if (!s->change_ns.has)
         said_add(out, PHRASE(STEP_WAS, slot_time(s->before_ns), slot_time(s->after_ns)));
     else if (!is_chance(c) && s->before_ns > 0 && s->after_ns > 0)
         said_add(out, s->after_ns <= s->before_ns
                           ? PHRASE(STEPS_FASTER, slot_factor((double)s->before_ns / (double)s->after_ns))
                           : PHRASE(STEPS_SLOWER, slot_factor((double)s->after_ns / (double)s->before_ns)));
+    if (s->change_ns.has && !is_chance(c))
+        said_add(out, with_time_between(rep, c));
     enum part of = part_of(c, cause_of(c)), most = changed_most(c, of, 0);
     if (of == N_PARTS && most == N_PARTS)
         most = changed_most(c, N_PARTS, 1);
@@ -442,7 +463,8 @@ static struct phrase improvement(const struct report *rep, const struct comparis
     case PHRASE_DOUBT_SAME:
         return PHRASE(COMPARE_OTHERS);
     case PHRASE_DOUBT_CORES:
-        return PHRASE(FREE_CORES);
+    case PHRASE_DOUBT_OWN_THREADS:
+        return c->doubt.id == PHRASE_DOUBT_CORES ? PHRASE(FREE_CORES) : PHRASE(MORE_CORES);
     case PHRASE_DOUBT_CLOCK:
         return PHRASE(FULL_CLOCK);
     case PHRASE_DOUBT_LOST:

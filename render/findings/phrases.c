@@ -40,14 +40,14 @@ const char *claim_gain_text(struct report *rep, const struct claim *c)
     const struct slot gain = slot_time(c->gain_ns), after = slot_time(c->step_ns - c->gain_ns),
                       now = slot_time(c->step_ns),
                       factor = slot_factor((double)c->step_ns / (double)(c->step_ns - c->gain_ns));
+    if (fmt_is_same(fmt_time(after.count), fmt_time(now.count)))
+        return ""; /* no gain to state */
     if (!c->is_measuring) {
         struct phrase p = c->gain_basis == GAIN_BOUND ? PHRASE(GAIN_UP_TO, gain, now, factor)
                           : is_part_of_gain(c)        ? PHRASE(GAIN_PART, gain, now, factor)
                                                       : PHRASE(GAIN_ABOUT, gain, now, factor);
         return say_phrase(&rep->arena, &p);
     }
-    if (fmt_is_same(fmt_time(after.count), fmt_time(now.count)))
-        return ""; /* no gain to state */
     struct phrase p =
         c->gain_basis == GAIN_BOUND ? PHRASE(MEASURED_LEAST, after, now) : PHRASE(MEASURED_ABOUT, after, now);
     return say_phrase(&rep->arena, &p);

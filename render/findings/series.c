@@ -166,7 +166,9 @@ static const char *waited_for(struct report *rep, const struct run_result *r)
     const double nearly_all = 0.9; /* of the waiting, for one rank */
     const struct phrase whom = is_in_turn(rep, r)                                              ? PHRASE(NAME_IN_TURN)
                                : !r->straggler.has && is_doubtful(r) && r->uneven_wait_ns == 0 ? PHRASE(NAME_CORELESS)
-                               : !r->straggler.has                                             ? PHRASE(NAME_SLOWEST)
+                               : !r->straggler.has ? 2 * r->wait_cause_ns[CAT_COMM] > r->part_ns[PART_WAIT]
+                                                         ? PHRASE(NAME_WORK_BETWEEN)
+                                                         : PHRASE(NAME_OTHER_RANKS)
                                : r->straggler.wait_ratio > nearly_all ? PHRASE(NAME_RANK, slot_count(r->straggler.rank))
                                                                       : PHRASE(NAME_LATE);
     return say_phrase(&rep->arena, &whom);
@@ -221,8 +223,10 @@ static struct phrase communication_headline(struct report *rep, const struct ser
     if (is_cost(r, c))
         return PHRASE(SCALING_COST, slot_name(work_said(rep, r, c)), slot_percent(r->classes[c->cls].share_ratio),
                       slot_nodes(rep, last));
-    if (c->part == PART_WAIT)
-        return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r)), slot_percent(now), slot_nodes(rep, last));
+    if (c->part == PART_WAIT) {
+        double share = r->classes[c->cls].has_share ? r->classes[c->cls].share_ratio : now; /* as on the run's page */
+        return PHRASE(SCALING_WAITING, slot_name(waited_for(rep, r)), slot_percent(share), slot_nodes(rep, last));
+    }
     const char *what = say_capital(
         &rep->arena, is_gradient_exchange(r) ? say_phrase(&rep->arena, &PHRASE(NAME_GRADIENTS)) : "communication");
     const double least = 0.001; /* less is not worth a comparison */
@@ -289,6 +293,8 @@ static void add_speed(const struct report *rep, struct series *s)
 static struct phrase node_time(const struct report *rep, const struct series *s)
 {
     const struct series_point *first = &s->points[0], *good = first, *last = &s->points[s->n_points - 1];
+    if (speedup_with_rest(rep, s, last).id) /* nodes are paid by the clock, and efficiency is that of steps */
+        return PHRASE(NONE);
     for (int i = 1; i < s->n_points && s->points[i].efficiency >= rep->thresholds.efficiency; i++)
         good = &s->points[i];
     if (last->efficiency <= 0 || good->efficiency <= 0)

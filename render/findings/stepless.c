@@ -14,6 +14,26 @@
 
 #include <string.h>
 
+/* Cores that a rank used on average, over its run; -1 = not known of every rank. */
+static double used_by_rank(const struct run *a)
+{
+    double sum = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        const struct ready k = ready_of(a, &a->ranks[i]);
+        if (k.ran <= 0) /* no samples of its processes */
+            return -1;
+        sum += k.used + k.waiting;
+    }
+    return a->ranks_len ? sum / a->ranks_len : -1;
+}
+
+int is_mostly_at_rest(const struct run *a)
+{
+    const double busy = 0.5, known = 0.5; /* of the time */
+    double used = used_by_rank(a);
+    return used >= 0 && used < busy && mpi_share(a).ratio < known && file_time(a).ratio < known;
+}
+
 /* MPI calls without a claim about them: the headline if there is no other, else support for it. */
 static void say_mpi(const struct report *rep, struct said *s, const struct run *a)
 {
@@ -28,6 +48,8 @@ static void say_mpi(const struct report *rep, struct said *s, const struct run *
         s->headline = share;
         said_add(s, PHRASE(MPI_TIMES, slot_time(m.ns), slot_time(m.wall_ns)));
     }
+    if (is_headline && is_mostly_at_rest(a))
+        said_add(s, PHRASE(RANKS_REST, slot_number(used_by_rank(a))));
     if (m.ns > 0)
         said_add(
             s, PHRASE(MPI_LARGEST, slot_name(m.largest->name), slot_percent((double)m.largest->sum.ns / (double)m.ns)));

@@ -33,8 +33,10 @@ int are_steps_missed(const struct run_result *r)
 static struct advised mpi_advice(const struct report *rep, const struct run *a)
 {
     const struct mpi_share m = mpi_share(a);
+    if (is_mostly_at_rest(a))
+        return ADVISE(FIND_WAITS);
     if (!is_mpi_moving(&rep->thresholds, &m))
-        return ADVISE(NOTHING_MPI);
+        return m.ratio < 0.5 ? ADVISE(OUTSIDE_MPI, slot_percent(1 - m.ratio)) : ADVISE(NOTHING_MPI);
     const struct dct_io *sum = &m.largest->sum;
     const struct slot share = slot_percent((double)sum->ns / (double)m.wall_ns), call = slot_name(m.largest->name);
     double bytes = sum->n ? (double)sum->bytes / (double)sum->n : 0; /* 0 = not known */

@@ -1,5 +1,6 @@
 /* waiting.c - which rank the others wait for, and why it is late. See run_said.h. */
 #include "render/findings/run_said.h"
+#include "render/metrics/known.h"
 
 #include "render/metrics/calls.h"
 #include "render/metrics/cores.h"
@@ -118,12 +119,6 @@ bool is_in_turn(const struct report *rep, const struct run_result *r)
     return p->has && !p->is_of_gpus && !is_doubtful(r) && r->straggler.has && r->straggler.is_mostly_last &&
            p->load_balance_ratio >= t->load_balance && p->transfer_ratio >= 1 - t->loss_matters &&
            fabs(together - 1) <= t->loss_matters && r->straggler.caused_ratio >= least_wait;
-}
-
-/* Most of the transfer is in messages between two ranks. */
-static bool is_of_messages(const struct run_result *r)
-{
-    return 2 * r->collective_ns < r->part_ns[PART_TRANSFER];
 }
 
 bool may_be_in_turn(const struct run_result *r)

@@ -7,6 +7,11 @@ int is_one_of_many(const struct run_result *r)
     return r->n_ranks < 2 && r->comm_ns > 0 && r->run->n_traces && r->run->traces->world_size != 1;
 }
 
+int is_of_messages(const struct run_result *r)
+{
+    return 2 * r->collective_ns < r->part_ns[PART_TRANSFER];
+}
+
 int can_exchange(const struct report *rep, const struct series_point *p)
 {
     return p->n_ranks != 1 || (p->n_runs && is_one_of_many(&rep->runs[p->runs[0]]));

@@ -8,6 +8,9 @@
  *  communication that is waiting for them is unknown. Test: tests/unit/test_narrate.c */
 int is_one_of_many(const struct run_result *r);
 
+/** is_of_messages - is most of the transfer in messages between two ranks? Then it is an upper bound. */
+int is_of_messages(const struct run_result *r);
+
 /** can_exchange - has a point other ranks to exchange with? A collective of one rank with itself takes time, but it is
  *  no communication that other points could add to. Test: tests/unit/test_narrate_series.c */
 int can_exchange(const struct report *rep, const struct series_point *p);

@@ -364,7 +364,6 @@ enum { RANKING_MAX = 3 };
     X(NOTE_TRACED_PART, "traced-part")         \
     X(NOTE_LITTLE_COVERED, "little-covered")   \
     X(NOTE_LONG_WARMUP, "long-warmup")         \
-    X(NOTE_BETWEEN_STEPS, "between-steps")     \
     X(NOTE_OVERSUBSCRIBED, "oversubscribed")   \
     X(NOTE_OWN_THREADS, "own-threads")         \
     X(NOTE_RUN_DELAY, "run-delay")             \

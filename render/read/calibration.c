@@ -120,9 +120,10 @@ int calibration_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
         goto out;
     }
     if (version != DCR_CALIBRATION_VERSION) {
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "cannot read '%s': calibration version %lld, this program reads up to %d; use a later one",
-                         s->name, (long long)version, DCR_CALIBRATION_VERSION);
+        rc = dcr_err_set(
+            err, DCR_FAIL,
+            "cannot read '%s': calibration version %lld, this program reads up to %d; use a later version of dcreport",
+            s->name, (long long)version, DCR_CALIBRATION_VERSION);
         goto out;
     }
     struct run_calibration *c = dcr_arena_alloc(&r->arena, sizeof *c);

@@ -235,9 +235,9 @@ int reading_finish(struct reading *g, struct dcr_err *err)
             return DCR_FAIL;
         if (g->is_folder && (g->first_unknown || g->first_none))
             return no_run(g, err);
-        return dcr_err_set(
-            err, DCR_FAIL,
-            "cannot use '%s': it holds no metrics.csv, no steps and no trace; is it the archive of a run?", g->path);
+        return dcr_err_set(err, DCR_FAIL,
+                           "cannot use '%s': it holds no metrics.csv, no steps and no trace; name the archive of a run",
+                           g->path);
     }
     if (g->n_unknown)
         run_add_gap(r, PHRASE(FILES_UNKNOWN, slot_count(g->n_unknown)),

@@ -174,8 +174,9 @@ static int search(struct search *s, const char *dir, size_t input, const char *i
         if (S_ISDIR(st.st_mode)) {
             rc = depth < MAX_DEPTH
                      ? search(s, path, input, name, is_own_run, depth + 1)
-                     : dcr_err_set(s->err, DCR_FAIL, "folder '%s' is more than %d deep; name a folder further down",
-                                   path, MAX_DEPTH);
+                     : dcr_err_set(s->err, DCR_FAIL,
+                                   "folder '%s' has more than %d levels of folders; name one of its subfolders", path,
+                                   MAX_DEPTH);
             continue;
         }
         if (S_ISLNK(st.st_mode) && stat(path, &st) != 0)

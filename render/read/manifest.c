@@ -137,9 +137,10 @@ int manifest_read(struct run *r, struct manifest *m, struct dcr_stream *s, struc
         goto out;
     }
     if (version < 1 || version > DCR_ARCHIVE_VERSION) {
-        rc = dcr_err_set(err, DCR_FAIL,
-                         "cannot read '%s': format version %lld, this program reads up to %d; use a later one", s->name,
-                         (long long)version, DCR_ARCHIVE_VERSION);
+        rc = dcr_err_set(
+            err, DCR_FAIL,
+            "cannot read '%s': format version %lld, this program reads up to %d; use a later version of dcreport",
+            s->name, (long long)version, DCR_ARCHIVE_VERSION);
         goto out;
     }
     if (dcr_manifest_check(bytes.bytes, bytes.len, version, &broken) != 0) {

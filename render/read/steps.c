@@ -92,18 +92,18 @@ static int read_row(const struct dcr_csv *c, const int *column, int rank, struct
             v[i] = i == F_rank ? rank : -1;
         else if (v[i] < 0 || v[i] > (i == F_start_ns ? RUN_MAX_TIME_NS : RUN_MAX_STEP_NS))
             return dcr_err_set(err, DCR_FAIL,
-                               "'%s' line %ld: %s is %lld, which makes no sense; mend or remove the line", where,
+                               "'%s' line %ld: %s is %lld, which makes no sense; correct or remove the line", where,
                                dcr_csv_line(c), field_names[i], (long long)v[i]);
     }
     if (v[F_rank] < 0)
         v[F_rank] = 0;
     if (v[F_rank] > RUN_MAX_RANK)
-        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: rank %lld is larger than %d; mend or remove the line", where,
-                           dcr_csv_line(c), (long long)v[F_rank], RUN_MAX_RANK);
+        return dcr_err_set(err, DCR_FAIL, "'%s' line %ld: rank %lld is larger than %d; correct or remove the line",
+                           where, dcr_csv_line(c), (long long)v[F_rank], RUN_MAX_RANK);
     if (v[F_step] < 0 || v[F_step_ns] <= 0)
         return dcr_err_set(
             err, DCR_FAIL,
-            "'%s' line %ld: step number or step_ns is missing or makes no sense; mend or remove the line", where,
+            "'%s' line %ld: step number or step_ns is missing or makes no sense; correct or remove the line", where,
             dcr_csv_line(c));
     memcpy(out, v, sizeof *out);
     return 0;

@@ -73,8 +73,9 @@ int metrics_read(struct run *r, struct dcr_stream *s, struct dcr_err *err)
     size_t cap = 0;
     struct dcr_err torn = {0};
     if (n_known == 0) {
-        rc = dcr_err_set(err, DCR_FAIL, "cannot read '%s': none of its columns is known; its first is '%.60s'", s->name,
-                         dcr_csv_name(c, 0));
+        rc = dcr_err_set(err, DCR_FAIL,
+                         "cannot read '%s': none of its columns is known (the first is '%.60s'); leave the file out",
+                         s->name, dcr_csv_name(c, 0));
         goto out;
     }
     for (;;) {

@@ -65,7 +65,7 @@ WORDINGS = ((r"needs? a value", r"^option '%[^']*' needs a value\. See `[\w -]+ 
             (r"JSON.* object\b", r"JSON( of a line)? is not an object\b"),
             (r"no (option|command|metric|threshold|theme|scenario) '", r"^unknown "),
             (r"\bnewer\b|\bup to .*version|version .*up to\b",
-             r"^cannot read '%s': (format|calibration|trace) version %\w+, this program reads up to %d\. Use a later one\.$"),
+             r"^cannot read '%s': (format|calibration|trace) version %\w+, this program reads up to %d\. Use a later version of dcreport\.$"),
             (r"'[^']*: give |give a .*number|must be (a whole number|%)|cannot simulate|[Cc]hoose (\d|one in between)", r"\btakes\b"),
             (r"\b(a folder .*in the way|is a folder)\b", r"a folder of that name is in the way|it is a folder"),
             (r"\bnot (a )?text\b|(NUL|zero) byte", r" is not text: it holds a NUL byte\. Save it as UTF-8\.$"),

@@ -385,7 +385,7 @@ says 0 "pack: names that begin with a dash" "^dccollect: -dash.tar: nodes unknow
 says 0 "verify: the same" "^-dash.tar: ok" "$COLLECT" verify -- -dash.tar
 says 2 "verify: the same, taken for an option" "unknown option '-dash.tar'. Put the name of a file after .--." "$COLLECT" verify -dash.tar
 says 2 "verify: one that is not there" "unknown option '-none.tar'. Put the name of a file after .--." "$COLLECT" verify -none.tar
-says 2 "pack: an option behind --" "'-o' stands after .--., where it is a name" "$COLLECT" pack -- -dash -o x.tar
+says 2 "pack: an option behind --" "'-o' stands after .--. and is read as a file name" "$COLLECT" pack -- -dash -o x.tar
 says 2 "pack: the command that is suggested can be given" "dccollect pack ./-dash -o RUN.tar" "$COLLECT" pack -- -dash
 says 125 "run: --duration 0" "--duration takes more than 0 seconds, not .0." "$COLLECT" run -o x.tar --duration 0 -- true
 says 125 "run: a label twice" "--label 'a=2' repeats the key of 'a=1'" "$COLLECT" run -o x.tar --label a=1 --label a=2 -- true

@@ -90,7 +90,7 @@ advised 2node-tried .
 for bad in 'make collect NODES=2 ARGS=\"$(touch pwned)\"' 'make collect NODES=2 ARGS=\"a\"; touch pwned' 'make collect NODES=2; touch pwned' 'touch pwned'; do
     sed -i "s|^  \"first_command\": .*|  \"first_command\": \"$(printf '%s' "$bad" | sed 's/[\\|&]/\\&/g')\",|" "$SITE/report.json"
     fix 2 "'$bad' is not run"
-    check "... and it says why" said "is no command of make collect"
+    check "... and it says why" said "is not a command of make collect"
 done
 check "nothing was" test ! -e pwned
 finish

@@ -113,7 +113,7 @@ refused "a threshold that does not exist" "unknown threshold 'data_limit'" -t "$
 refused "thresholds that are a folder" "cannot read thresholds '.*nothing': Is a directory" -t "$TMP/nothing" "$TMP/1.tar" -o "$site"
 deep=$TMP/deep/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17
 mkdir -p "$deep"
-refused "folders that never end" "is more than 16 deep" "$TMP/deep" -o "$site"
+refused "folders that never end" "has more than 16 levels of folders" "$TMP/deep" -o "$site"
 mkdir "$TMP/strange"
 echo "?" > "$TMP/strange/a.txt"
 echo "!" > "$TMP/strange/b.txt"
@@ -346,7 +346,7 @@ fixture_run "$TMP/other" 4 steps=12 batch=128
 fixture_pack "$TMP/other" "$TMP/4.tar"
 sed -i 's/"--epochs","2"/"--epochs","5"/' "$TMP/other/job_metadata.json"
 fixture_pack "$TMP/other" "$TMP/4.tar"
-gap "mixed configurations" "different configurations" "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar"
+gap "mixed configurations" "configurations, which differ in" "$TMP/1.tar" "$TMP/2.tar" "$TMP/4.tar"
 spoil
 rm "$TMP/bad/job_metadata.json"
 fixture_pack "$TMP/bad" "$TMP/bad.tar"

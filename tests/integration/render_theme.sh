@@ -27,7 +27,7 @@ no_theme() {
     "$BIN/dcreport" "$TMP/there/results/1.tar" -o "$TMP/paper3" --theme "$TMP/slip" > "$TMP/said" 2>&1
 }
 check_status 2 "a folder that is no theme is refused" no_theme
-check "... and named" grep -q "slip' is no theme" "$TMP/said"
+check "... and named" grep -q "slip' is not a theme" "$TMP/said"
 a_report() {
     "$BIN/dcreport" "$TMP/there/results/1.tar" -o "$TMP/paper3" --theme "$TMP/paper" > "$TMP/said" 2>&1
 }

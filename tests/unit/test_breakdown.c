@@ -174,6 +174,13 @@ static void test_start_skew(void **state)
     r = made_even_run(2, 64, 20, 100, 0, 0, 0);
     k = analysed(&rep, r);
     assert_int_equal(k->skew.n, 0);
+    assert_int_equal(k->skew_why.code, REASON_NO_COLLECTIVES);
+    done(&rep, r);
+    r = made_even_run(2, 64, 20, 100, 50, 0, 0);
+    for (size_t s = 0; s < r->ranks[1].n_steps; s++)
+        r->ranks[1].steps[s].n_collectives = 0;
+    k = analysed(&rep, r);
+    assert_int_equal(k->skew.n, 0);
     assert_int_equal(k->skew_why.code, REASON_NO_COMMON_COLLECTIVES);
     done(&rep, r);
 }

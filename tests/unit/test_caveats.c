@@ -206,12 +206,6 @@ static void test_other_caveats(void **state)
     for (int i = 0; i < 2; i++)
         run_rank_at(r, i)->wall_ns = 9000000000; /* 9 s of 100 s */
     assert_true(has_note(r, NOTE_LITTLE_COVERED, NOTE_CAVEAT));
-    for (int is_much = 0; is_much < 2; is_much++) { /* 20 or 30 % between steps */
-        r = parts(0, 0, 0);
-        for (int i = 0; i < 2; i++)
-            run_rank_at(r, i)->wall_ns = run_rank_at(r, i)->wall_ns * 10 / (is_much ? 7 : 8);
-        assert_int_equal(has_note(r, NOTE_BETWEEN_STEPS, NOTE_CAVEAT), is_much);
-    }
     for (int is_long = 0; is_long < 2; is_long++) { /* 9 or 11 s before 39 steps of 100 ns */
         r = parts(0, 0, 0);
         for (int i = 0; i < 2; i++) {

@@ -393,8 +393,8 @@ static void test_wait_of_several(void **state)
         assert_int_equal(shared->said.id, c[t].leads ? PHRASE_CORE_AWAITED : PHRASE_NONE);
         assert_int_equal(shared->own[0].id, c[t].leads ? PHRASE_NONE : PHRASE_SOME_WAITED);
         if (!c[t].leads) {
-            assert_string_equal(fmt_number(shared->own[0].slot[1].real).text, "0.600");
-            assert_string_equal(fmt_number(shared->own[0].slot[2].real).text, "0.900");
+            assert_string_equal(fmt_number(shared->own[0].slot[1].real).text, "0.900");
+            assert_string_equal(fmt_number(shared->own[0].slot[2].real).text, "0.600");
         }
         assert_int_equal(rep.runs[0].shared.is_of_several, !c[t].leads);
         narrate(&rep);
@@ -496,8 +496,8 @@ static void test_late_rank_sleeps(void **state)
         const struct run_result *q = &rep.runs[0];
         assert_int_equal(q->late_used_ratio > 0, is_asleep);
         assert_int_equal(action_for(&rep, q, CLASS_IMBALANCE).id == ADVICE_LATE_WAITS, is_asleep);
-        assert_int_equal(strstr(q->support, "100 % of the waiting comes from compute on the late rank, which was on a "
-                                            "core for at most 3.2 %.") != NULL,
+        assert_int_equal(strstr(q->support, "100 % of the waiting comes from compute on the late rank, which used a "
+                                            "core for at most 3.2 % of that time.") != NULL,
                          is_asleep);
         assert_int_equal(strstr(q->support, "longer compute") != NULL, !is_asleep);
         for (int i = 0; i < rep.n_claims; i++)

@@ -121,7 +121,7 @@ static void other_frames_are_refused(void **state)
         {DATA "bad-shape.h5", NULL, "'block0_values' is 40 x 4, but there are 48 times and 4 columns"},
         {DATA "bad-narrow.h5", NULL, "'block0_values' is 48 x 3"},
         {DATA "bad-kind.h5", NULL, "named by 'float' and not by times"},
-        {DATA "bad-nat.h5", NULL, "row 1: -9223372036854775808 is no time"},
+        {DATA "bad-nat.h5", NULL, "row 1: -9223372036854775808 is not a time"},
         {DATA "bad-claims.h5", NULL, "the values of 'axis1' are not all in the file"},
         {DATA "bad-plain.h5", NULL, "no frame of pandas; its keys: speed"},
     };
@@ -149,7 +149,7 @@ static void parts_of_frames_are_checked(void **state)
     } cases[] = {{name, "axisX", 5, "the frame has no 'axis0'"},
                  {shape + 8, "", 1, "'axis0' has 0 x 1 values: none, or more than"},
                  {of[AXIS0], of[VALUES], 8, "sensor ids must be texts or whole numbers"},
-                 {of[VALUES], of[AXIS0], 8, "'block0_values' is no table of numbers"}};
+                 {of[VALUES], of[AXIS0], 8, "'block0_values' is not a table of numbers"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(cases[i].at, cases[i].from, cases[i].n);
         expect_failure((struct dataset_file){.path = spill(n)}, cases[i].part);

@@ -84,7 +84,7 @@ static void what_is_no_graph_is_refused(void **state)
     expect_failure(DATA "bad-three.pkl", GRAPH_AUTO, "it lacks a row and a column for each sensor id");
     expect_failure(DATA "bad-twice.pkl", GRAPH_AUTO, "sensor 2: sensor id '773869' occurs twice");
     expect_failure(DATA "weights.npy", GRAPH_AUTO, "say --graph-format distance-matrix or weight-matrix");
-    expect_failure(DATA "weights.npy", GRAPH_WEIGHT_LIST, "is no list");
+    expect_failure(DATA "weights.npy", GRAPH_WEIGHT_LIST, "is not a list");
     expect_failure(DATA "weights.npy", GRAPH_DISTANCE_MATRIX, "no distance exceeds 1 metre");
     expect_failure(DATA "speeds.npy", GRAPH_WEIGHT_MATRIX, "a matrix of 4 x 4 is needed");
     expect_failure(DATA "bad-several.npz", GRAPH_WEIGHT_MATRIX, "should hold one matrix; it has a (48, 4), b (48, 4)");

@@ -230,7 +230,7 @@ static void test_what_summaries_differ_in(void **state)
         int is_said = 0;
         for (int i = 0; i < f.rep.n_notes; i++)
             is_said |=
-                f.rep.notes[i].id == NOTE_MIXED && strcmp(f.rep.notes[i].said[1].slot[0].name, want[is_mode]) == 0;
+                f.rep.notes[i].id == NOTE_MIXED && strcmp(f.rep.notes[i].said[0].slot[1].name, want[is_mode]) == 0;
         assert_true(is_said);
         release(&f);
     }

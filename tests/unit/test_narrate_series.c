@@ -166,7 +166,7 @@ static void test_messages_may_hide_turns(void **state)
             const struct said *said = &f.rep.claims[f.rep.first_claim].said;
             assert_int_equal(assert_supports(said, PHRASE_COMM_SPLIT_AT_MOST)[0].count, cases[t].message_ns);
             assert_int_equal(is_said(said, PHRASE_MAYBE_IN_TURN), cases[t].may_be_in_turn);
-            assert_int_equal(f.rep.claims[f.rep.first_claim].action.id == ADVICE_TURNS, cases[t].may_be_in_turn);
+            assert_int_equal(f.rep.claims[f.rep.first_claim].action.id, ADVICE_MESSAGES);
         }
         release(&f);
     }
@@ -186,6 +186,8 @@ static void test_speedup_with_the_time_between_steps(void **state)
         tell(&f);
         const struct said *said = &f.rep.series[0].said;
         assert_int_equal(is_said(said, PHRASE_SPEEDUP_WITH_REST), !is_alike);
+        assert_int_equal(is_said(&f.rep.runs[0].said, PHRASE_TIME_BETWEEN), 1);
+        assert_int_equal(is_said(&f.rep.runs[1].said, PHRASE_TIME_BETWEEN), is_alike);
         if (!is_alike) {
             const struct slot *slot = assert_supports(said, PHRASE_SPEEDUP_WITH_REST);
             assert_true(slot[0].real == 0.5 && slot[2].real == 0 && fabs(slot[4].real - 2 * 1.6) < 1e-9);

@@ -399,7 +399,7 @@ static void test_nothing_to_optimise_only_if_memory_was_judged(void **state)
         assert_int_equal(remedy_of_memory(&rep.runs[0]).id, is_judged ? PHRASE_NONE : PHRASE_JUDGE_CALIBRATE);
         assert_int_equal(!!strstr(rep.first_action, "which dccollect calibrate makes"), !is_judged);
         assert_int_equal(is_memory_judged(&rep.runs[0]), is_judged);
-        assert_int_equal(!!strstr(rep.first_action, "kernels wait for memory is not known"), !is_judged);
+        assert_int_equal(!!strstr(rep.first_action, "not known whether kernels wait for memory"), !is_judged);
         int is_not_judged = 0, is_known_fine = 0;
         for (int i = 0; i < JUDGED_MAX; i++) {
             const struct phrase *p = &rep.runs[0].judged[i];

@@ -429,7 +429,7 @@ static void test_untold(void **state)
         assert_int_equal(find_note(&f.rep, NOTE_MIXED) != NULL, is_other);
         assert_int_equal(find_note(&f.rep, NOTE_UNTOLD) != NULL, !is_other);
         if (is_other)
-            assert_string_equal(find_note(&f.rep, NOTE_MIXED)->said[1].slot[0].name, "--units");
+            assert_string_equal(find_note(&f.rep, NOTE_MIXED)->said[0].slot[1].name, "--units");
         release(&f);
     }
 }

@@ -108,7 +108,7 @@ static void test_pages_say_it(void **state)
     slurp("site", "scaling.html", &page);
     assert_has(&page, ">+40.3 ms<"); /* the waterfall's transfer */
     assert_has(&page, "<h3>Lost time by cause</h3>");
-    assert_has(&page, "transfer that no work hides");
+    assert_has(&page, "exposed transfer");
     assert_has(&page, "waiting for the host (G)"); /* a row without any value */
     dcr_buf_clear(&page);
     slurp("site", "runs/4node-20310425/index.html", &page);

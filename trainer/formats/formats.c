@@ -74,7 +74,7 @@ static int kind_of(const char *path, enum file_kind *out, struct dcr_err *err)
 static int check_wishes(const struct dataset_file *file, enum file_kind kind, struct dcr_err *err)
 {
     if (file->header != DATASET_HEADER_AUTO && kind != FILE_TEXT)
-        return dcr_err_set(err, DCR_FAIL, "'%s' is no CSV; leave --header out", file->path);
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a CSV file; leave --header out", file->path);
     if (file->key && kind != FILE_HDF5 && kind != FILE_ZIP)
         return dcr_err_set(err, DCR_FAIL, "'%s' holds one table; leave --data-key out", file->path);
     if (file->feature && kind != FILE_NPY && kind != FILE_ZIP)
@@ -156,7 +156,7 @@ static int read_graph(struct graph_pairs *p, enum file_kind kind, struct dcr_err
 {
     const enum graph_format format = p->file->format;
     if (kind != FILE_TEXT && (format == GRAPH_DISTANCE_LIST || format == GRAPH_WEIGHT_LIST))
-        return dcr_err_set(err, DCR_FAIL, "'%s' is no list; leave --graph-format out, or say which matrix it is",
+        return dcr_err_set(err, DCR_FAIL, "'%s' is not a list; leave --graph-format out, or say which matrix it is",
                            p->file->path);
     switch (kind) {
     case FILE_NPY:

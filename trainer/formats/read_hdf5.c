@@ -432,7 +432,8 @@ static int open_block(struct frame *f, const struct sensor *sorted, unsigned cha
     if (!rc)
         rc = open_array(f->group, f->path, name, &b->values, err);
     if (!rc && (b->values.type == H5T_STRING || b->values.n_dims != 2))
-        rc = dcr_err_set(err, DCR_FAIL, "'%s': '%s' is no table of numbers; save the frame as numbers", f->path, name);
+        rc = dcr_err_set(err, DCR_FAIL, "'%s': '%s' is not a table of numbers; save the frame as numbers", f->path,
+                         name);
     if (!rc && (b->values.dim[0] != f->times.dim[0] || b->values.dim[1] != items.dim[0]))
         rc = dcr_err_set(err, DCR_FAIL,
                          "'%s': '%s' is %zu x %zu, but there are %zu times and %zu columns; save the frame again",
@@ -512,7 +513,7 @@ static int take_row(struct frame *f, const double *mph, long long t, size_t numb
     const long long seconds = t / f->per_second - (t % f->per_second < 0);
     if (seconds < 0 || seconds > (long long)1 << 33) /* years 1970 to 2242; NaT is far below */
         return dcr_err_set(err, DCR_FAIL,
-                           "'%s' row %zu: %lld is no time in the unit of this frame; save the frame again", f->path,
+                           "'%s' row %zu: %lld is not a time in the unit of this frame; save the frame again", f->path,
                            number, t);
     return fill_row(f->fill, mph, 1, &seconds, number, err);
 }

@@ -1,12 +1,20 @@
 /* backend.h - the table of functions that compute a training step. The training loop only knows this table. The CPU
  * back end is trainer/model/backend_cpu.c, the CUDA back end trainer/gpu/backend_cuda.c with a separate library.
  *
- * One step, as the loop writes it, over one or more micro-batches: be->forward(be, &batch);                 predictions
- *     stay inside be->loss(be, &sum, &n_valid);            summed over micro-batches and ranks be->backward(be,
- *     is_first, progress);    gradient of the sum of |error|, added to what earlier micro-batches gave all-reduce SUM
- *     of be->grads[0 .. n_params), divided by the number of valid targets of all ranks norm = be->update(be, lr, clip);
- *     A back end on a device does the whole step in one call without returning to the host: be->whole_step. A rank
- *     without samples (batch.n = 0) makes the same calls and contributes zeros. */
+ * One step, as the loop writes it, over one or more micro-batches:
+ *
+ *  - be->forward(be, &batch): the predictions stay inside
+ *
+ *  - be->loss(be, &sum, &n_valid): summed over micro-batches and ranks
+ *
+ *  - be->backward(be, is_first, progress): adds the gradient of the sum of |error|
+ *
+ *  - all-reduce SUM of be->grads[0 .. n_params), divided by the number of valid targets of all ranks
+ *
+ *  - norm = be->update(be, lr, clip)
+ *
+ * A back end on a device does the whole step in one call without returning to the host: be->whole_step. A rank without
+ * samples (batch.n = 0) makes the same calls and contributes zeros. */
 #ifndef TRAINER_MODEL_BACKEND_H
 #define TRAINER_MODEL_BACKEND_H
 

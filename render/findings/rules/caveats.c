@@ -449,18 +449,6 @@ static void check_warmup(struct report *rep, int run)
                     PHRASE(WARMUP_IN_NO_FIGURE));
 }
 
-/* Speed and shares are those of steps. They mislead if the program does much else, such as validation. */
-static void check_between(struct report *rep, int run)
-{
-    const double least = 0.75; /* of the time from the first step to the last */
-    const struct run_result *r = &rep->runs[run];
-    if (r->coverage_ratio > 0 && r->coverage_ratio < least)
-        report_add_note(rep, NOTE_CAVEAT, run, NOTE_BETWEEN_STEPS,
-                        PHRASE(TIME_BETWEEN, slot_percent(1 - r->coverage_ratio)),
-                        r->validation_ns > 0 ? PHRASE(COVERAGE_VALIDATION, slot_time(r->validation_ns)) : PHRASE(NONE),
-                        PHRASE(BETWEEN_IN_NO_SHARE));
-}
-
 /* Notes that decide whether the numbers are valid come before notes that only limit them. */
 static int is_grave(const struct note *x)
 {
@@ -501,7 +489,6 @@ void caveats(struct report *rep)
         check_traced_part(rep, i);
         check_cover(rep, i);
         check_warmup(rep, i);
-        check_between(rep, i);
     }
     check_loose_ranks(rep);
     caveats_of_series(rep);

@@ -233,7 +233,7 @@ static void say_several(struct report *rep, int run)
         if (ready_of(r->run, &r->run->ranks[i]).waiting > ready_of(r->run, most).waiting)
             most = &r->run->ranks[i];
     struct ready k = ready_of(r->run, most);
-    r->shared.own[0] = PHRASE(SOME_WAITED, slot_count(most->rank), slot_number(k.waiting), slot_number(k.ran));
+    r->shared.own[0] = PHRASE(SOME_WAITED, slot_count(most->rank), slot_number(k.ran), slot_number(k.waiting));
     r->shared.own[1] = PHRASE(SOME_UNTOLD);
     r->shared.is_of_several = 1;
     report_add_note(rep, NOTE_CAVEAT, run, NOTE_RUN_DELAY, r->shared.own[0], r->shared.own[1], PHRASE(SOME_LONGER));

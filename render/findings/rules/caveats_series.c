@@ -180,9 +180,12 @@ void caveats_of_series(struct report *rep)
                         : may_be_sizes(rep) ? PHRASE(JOBS_BY_SIZE)
                                             : PHRASE(NONE));
     int n_told = rep->n_series - n_bare - check_untold(rep);
-    if (n_told > 1)
-        report_add_note(rep, NOTE_GAP, -1, NOTE_MIXED, PHRASE(CONFIGURATIONS, slot_count(n_told)),
-                        PHRASE(CONFIGURATIONS_DIFFER, slot_name(what_differs(rep))), PHRASE(CONFIGURATIONS_APART));
+    if (n_told > 1) {
+        const char *what = what_differs(rep);
+        report_add_note(rep, NOTE_GAP, -1, NOTE_MIXED, PHRASE(CONFIGURATIONS, slot_count(n_told), slot_name(what)),
+                        PHRASE(CONFIGURATIONS_APART),
+                        strcmp(what, "command") == 0 ? PHRASE(CONFIGURATIONS_JOIN) : PHRASE(NONE));
+    }
     /* Runs without a node count come first. With one archive the reader asks about that run. */
     if (n_with_points == 0 && rep->n_runs > 1 && rep->runs[0].n_nodes > 0 &&
         (n_with_steps > 0 || is_of_ranks_only(rep)))

@@ -80,6 +80,8 @@ struct comparison {
     const char *anchor;                      /* unique: "4", "4-2" */
     int64_t steps_before, steps_after;
     struct equal_work equal;
+    double coverage_before, coverage_after;       /* steps / time from the first to the last; 0 = not known */
+    int64_t batches_before, batches_after;        /* of a step of PyTorch; 0 = equal, not known, or samples are known */
     struct compared step, part[N_PARTS];          /* the parts of each side sum to its step */
     int64_t median_before_ns, median_after_ns;    /* of the steps */
     double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0: no trace gives it */

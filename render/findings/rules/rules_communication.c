@@ -258,8 +258,9 @@ void rule_communication(struct report *rep, struct run_result *r)
             c->judged = (struct judged){JUDGED_LOST_TIME, of_loss.ratio, "comm_loss", t->comm_loss, {0}};
     }
     only_if_it_matters(t, r, c);
-    rule_found(c,
-               is_alone ? PHRASE(FOUND_OF_ONE_RANK, slot_time(transfer)) : PHRASE(FOUND_TRANSFER, slot_time(transfer)));
+    rule_found(c, is_alone            ? PHRASE(FOUND_OF_ONE_RANK, slot_time(transfer))
+                  : is_of_messages(r) ? PHRASE(FOUND_TRANSFER_AT_MOST, slot_time(transfer))
+                                      : PHRASE(FOUND_TRANSFER, slot_time(transfer)));
     if (of_loss.ratio > t->comm_loss && !is_alone)
         rule_found(c, PHRASE(FOUND_OF_LOST_TIME, slot_count(of_loss.from), slot_things(of_loss.to, "node"),
                              slot_percent(of_loss.ratio)));

@@ -10,12 +10,16 @@
  * the time between the first and the last arrival, without a common clock. */
 void breakdown_skew(struct run_result *out, const struct grid *g, size_t first)
 {
-    size_t n = 0;
+    size_t n = 0, n_all = 0;
+    for (size_t step = first; step < g->n_steps; step++) {
+        n += grid_at(g, step, 0)->n_collectives;
+        for (int r = 0; r < g->n_ranks; r++)
+            n_all += grid_at(g, step, r)->n_collectives;
+    }
     out->skew_why = is_one_of_many(out) ? REASON(ONE_OF_MANY_RANKS)
                     : g->n_ranks < 2    ? REASON(ONE_RANK)
-                                        : REASON(NO_COMMON_COLLECTIVES);
-    for (size_t step = first; step < g->n_steps; step++)
-        n += grid_at(g, step, 0)->n_collectives;
+                    : n_all             ? REASON(NO_COMMON_COLLECTIVES)
+                                        : REASON(NO_COLLECTIVES);
     int64_t *x = g->n_ranks > 1 && n ? calloc(n, sizeof *x) : NULL;
     n = 0;
     for (size_t step = first; x && step < g->n_steps; step++) {

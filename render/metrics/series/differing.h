@@ -6,7 +6,7 @@
 #include "render/metrics/report.h"
 
 /** command_key - the program's command without launcher, output paths, batch sizes and node counts; its first word
- * without folder. */
+ * without folder. The label `series` of dccollect replaces it. */
 void command_key(const struct run *run, struct dcr_buf *out);
 
 /** differing_keys - "--units, ranks per node": what two runs of different configurations differ in.

@@ -245,10 +245,12 @@ static const struct {
     double n;
 } many_samples[] = {{"million", 1e6}, {"billion", 1e9}, {"trillion", 1e12}};
 
-/* -1 = its throughput is not known */
+/* With the time between steps, as far as it is known. -1 = the throughput is not known */
 static double hours_of(const struct run_result *r, int per)
 {
-    return r->has_throughput && r->n_nodes > 0 ? r->n_nodes * many_samples[per].n / r->throughput / 3600 : -1;
+    double coverage = r->coverage_ratio > 0 ? r->coverage_ratio : 1;
+    return r->has_throughput && r->n_nodes > 0 ? r->n_nodes * many_samples[per].n / r->throughput / coverage / 3600
+                                               : -1;
 }
 
 static struct run_columns run_columns_of(const struct report *rep)

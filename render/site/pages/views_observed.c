@@ -93,7 +93,7 @@ static void add_totals(struct site *s, json_t *t, const struct run *run)
     struct files_explained e = files_explained(run);
     add_total_row(s, t, "(all recorded calls on files)", e.recorded_bytes, NULL);
     if (e.has)
-        add_total_row(s, t, "(all that the processes read and wrote, by the kernel)", e.bytes, e.calls);
+        add_total_row(s, t, "(all that the processes read and wrote, by the operating system)", e.bytes, e.calls);
     add_total_row(s, t,
                   e.rest_why.code ? site_text(s, "(not attributed: %s)", say_clause(&s->arena, &e.rest_why))
                                   : site_text(s, "(%s)", say_phrase(&s->arena, &PHRASE(FILES_NOT_ATTRIBUTED))),

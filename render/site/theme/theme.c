@@ -213,12 +213,12 @@ static int check_theme(const struct theme *t, struct dcr_err *err)
     }
     if (rc == 0 && page)
         rc = dcr_err_set(err, DCR_FAIL,
-                         "'%s' is no theme: its '%s' is a whole page, as of a finished report, and not a template; "
+                         "'%s' is not a theme: its '%s' is a whole page, as of a finished report, and not a template; "
                          "--theme takes a folder of templates, or one of %s",
                          t->dir, page, dcr_buf_text(&known));
     else if (rc == 0 && !is_theme)
         rc = dcr_err_set(err, DCR_FAIL,
-                         "'%s' is no theme: it holds neither a style.css or more.css nor a template of the default "
+                         "'%s' is not a theme: it holds neither a style.css or more.css nor a template of the default "
                          "theme ('%s'); --theme takes such a folder, or one of %s",
                          t->dir, t->fallback, dcr_buf_text(&known));
     dcr_buf_release(&known);
