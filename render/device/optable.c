@@ -115,8 +115,7 @@ static int is_to_host_name(const char *text, size_t len)
 
 static enum op_kind kind_of(enum op_kind kind, const char *text, size_t len)
 {
-    /* the last two: all-reduces of PyTorch's symmetric memory and of vLLM */
-    static const char *const words[] = {"nccl", "rccl", "all_reduce_kernel", "cross_device_reduce", NULL};
+    static const char *const words[] = {"nccl", "rccl", NULL};
     return kind == OP_COMPUTE && holds(text, len, words) ? OP_COMM : kind;
 }
 

@@ -283,12 +283,12 @@ static int is_between_steps(const struct run_result *r)
     return 2 * r->wait_cause_ns[CAT_COMM] > r->part_ns[PART_WAIT];
 }
 
-/* Is most of the waiting for time in no known phase, of which the steps have some? */
+/* Is most of the waiting for time in no known phase, of which the steps have some beside named compute? */
 static int is_late_unnamed(const struct run_result *r)
 {
     const double least = 0.05; /* of a step */
     return r->has_steps && !r->pop.is_of_gpus && 2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT] &&
-           (double)r->part_ns[PART_OTHER] > least * (double)r->step.mean_ns;
+           r->part_ns[PART_COMPUTE] > 0 && (double)r->part_ns[PART_OTHER] > least * (double)r->step.mean_ns;
 }
 
 static enum advice for_imbalance(const struct run_result *r)

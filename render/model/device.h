@@ -36,8 +36,7 @@ enum device_column {
 /** device_column_name - "span_ns" ... as in report.json. */
 const char *device_column_name(enum device_column c);
 
-/* Kind of an operation on a device. A kernel whose name holds "nccl", "rccl", "all_reduce_kernel" or
- * "cross_device_reduce" (any case) is communication. */
+/* Kind of an operation on a device. A kernel whose name holds "nccl" or "rccl" (any case) is communication. */
 enum op_kind { OP_COMPUTE = 0, OP_COMM, OP_MEMCPY, OP_MEMSET, N_OP_KINDS };
 
 /* Why a device was idle: each instant of it has one cause, so that they sum to idle_ns exactly.

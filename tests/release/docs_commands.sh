@@ -26,7 +26,7 @@ docs/bundle.md|make bundle|by tests/release/bundle.sh: make --no-print-directory
 docs/bundle.md|tar xf|by tests/release/bundle.sh: bin/mpirun
 docs/bundle.md|./run-on-device|by tests/release/bundle.sh: --only "machine selftest gpu-tests bench yardstick train report"
 docs/ci.md|build/bin/dccollect run|run
-docs/ci.md|cp new.tar|run
+docs/ci.md|mkdir -p baseline|run
 docs/ci.md|python3 -m http.server|by tests/release/docs_commands.sh: serves()
 docs/cluster.md|make|by tests/slurm/series.sh: slurm/submit
 docs/cluster.md|sbatch|by tests/slurm/local.sh: slurm/profile.sbatch
@@ -53,9 +53,9 @@ docs/tutorials/slurm-paper.md|slurm/submit --dry-run|run
 docs/tutorials/slurm-paper.md|slurm/submit --nodes|by tests/slurm/choices.sh: slurm/submit --nodes "1 2" --repeat
 docs/tutorials/slurm-paper.md|build/bin/dccollect verify|run
 docs/tutorials/slurm-paper.md|sbatch|by tests/slurm/local.sh: slurm/profile.sbatch
-docs/tutorials/slurm-paper.md|cp site|run
+docs/tutorials/slurm-paper.md|mkdir -p article|run
 docs/tutorials/slurm-paper.md|build/bin/dcreport results|run
-docs/tutorials/slurm-paper.md|build/bin/dccollect anonymise|run
+docs/tutorials/slurm-paper.md|mkdir -p public|run
 '
 
 # ---- the blocks, each a file PAGE-NUMBER; of a page code of other languages too, PAGE.python
@@ -190,7 +190,7 @@ torch=$(first_with torch) numpy=$(first_with numpy)
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 STEPS=4 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 place() { # PAGE: its folder
     local to=$TMP/$1
-    mkdir -p "$to/build" "$to/results" "$to/article" "$to/public"
+    mkdir -p "$to/build" "$to/results"
     ln -s "$BIN" "$to/build/bin"
     ln -s "$here/slurm" "$to/slurm"
     case $1 in
@@ -211,7 +211,6 @@ PY
         ;;
     pytorch) cp "$TMP/blocks/pytorch.python" "$to/train.py" ;;
     slurm-paper) for n in 1 2 4; do cp "$recorded/series-$n.tar.zst" "$to/results/${n}node-slurm-471${n}_1.tar"; done ;;
-    ci) mkdir "$to/baseline" ;;
     data)
         cp "$here/tests/data/readers/speeds.csv" "$to/speeds.csv"
         cp "$here/tests/data/readers/adj_mx.pkl" "$to/g.pkl"
