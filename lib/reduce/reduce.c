@@ -202,6 +202,7 @@ static void close_collective(struct reducer *d, struct track *t, const struct ca
     t->collectives[t->n_collectives] = t->since;
     t->collective_start[t->n_collectives++] = c->start_ns;
     memset(&t->since, 0, sizeof t->since);
+    memset(t->after_pass_ns, 0, sizeof t->after_pass_ns);
 }
 
 /* Adds [start, end) of one category to the running "since the last collective", closing the collectives that end in
@@ -211,8 +212,10 @@ static void pass_time(struct reducer *d, struct track *t, size_t *next_call, int
 {
     while (*next_call < t->n_calls && t->calls[*next_call].end_ns <= start)
         close_collective(d, t, &t->calls[(*next_call)++]);
-    if (c != CAT_COMM)
-        t->since.since_ns[c] += end - start;
+    if (c == CAT_COMM)
+        return;
+    t->since.since_ns[c] += end - start;
+    t->after_pass_ns[c] += end - start;
 }
 
 /* Time of a phase in a step. */
@@ -332,6 +335,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
     size_t call = 0;
     while (call < t->n_calls && t->calls[call].start_ns < e->start_ns)
         call++; /* outside the step */
+    memset(t->after_pass_ns, 0, sizeof t->after_pass_ns);
     int64_t at = e->start_ns;
     for (size_t i = 0; i < t->n_pending; i++) {
         struct segment g = t->pending[i];
@@ -347,6 +351,8 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
         add_phase_time(d, t, g.phase, t->n_steps, to - from);
         keep_stretch(d, t, g.phase, from, to);
         pass_time(d, t, &call, from, to, g.category);
+        if (e->maker == EVENT_BY_HOOK && g.phase >= 0 && strcmp(d->phases[g.phase].name, "backward") == 0)
+            memset(t->after_pass_ns, 0, sizeof t->after_pass_ns);
         at = to;
     }
     s->part_ns[CAT_OTHER] += e->end_ns - at;
@@ -420,8 +426,14 @@ static void add_exchange(struct reducer *d, struct track *t, const struct event 
     t->since.since_ns[CAT_COMPUTE] -= ns < t->since.since_ns[CAT_COMPUTE] ? ns : t->since.since_ns[CAT_COMPUTE];
     if (s->is_summed) /* this collective would be the step's only one */
         return;
+    /* What the rank did after the pass, such as validation, makes it late to the next exchange. */
     struct call call = {t->last_step_end_ns - ns, t->last_step_end_ns, 0};
+    int64_t after[N_CATEGORIES];
+    memcpy(after, t->after_pass_ns, sizeof after);
+    for (int c = 0; c < N_CATEGORIES; c++)
+        t->since.since_ns[c] -= after[c] < t->since.since_ns[c] ? after[c] : t->since.since_ns[c];
     close_collective(d, t, &call);
+    memcpy(t->since.since_ns, after, sizeof after);
     s->n_collectives++;
 }
 
@@ -462,17 +474,6 @@ static int is_wanted_step(struct reducer *d, const struct track *t, const struct
     return !is_emptied;
 }
 
-/* Is it a message between two ranks? Then the k-th call of a step is not the same operation on all ranks. What a call
- * of MPI_Wait completes is not recorded. It is a message if no collective is under way. */
-static int is_message(struct track *t, const struct event *e)
-{
-    if (e->maker != EVENT_BY_RECORDER || !e->name)
-        return 0;
-    const int n_before = t->n_collectives_pending;
-    t->n_collectives_pending = reduce_pending(e->name, n_before);
-    return reduce_is_between_two(e->name) || (reduce_completes(e->name) && n_before == 0);
-}
-
 static void take_event(struct reducer *d, const struct event *e)
 {
     if (e->kind == EVENT_STEP &&
@@ -494,7 +495,8 @@ static void take_event(struct reducer *d, const struct event *e)
         add_phase(d, t, e);
         if (e->maker == EVENT_BY_HOOK && e->name && strcmp(e->name, "optimizer") == 0)
             t->optimizer_ns = e->start_ns;
-        if (e->category == CAT_COMM && !is_message(t, e) && reduce_waits(e->name))
+        if (e->category == CAT_COMM && reduce_waits(e->name) &&
+            !(e->maker == EVENT_BY_RECORDER && reduce_is_between_two(e->name)))
             add_call(d, t, e);
         if (e->category == CAT_COMM && e->is_sum)
             t->summed_ns = e->start_ns;

@@ -44,8 +44,10 @@ struct track {
     size_t n_collectives, collectives_cap, starts_cap;
     int64_t outside_ns[N_CATEGORIES], validation_ns;
     int64_t tail_ns[N_CATEGORIES],
-        tail_validation_ns;                          /* after the last step so far; counts once another step follows */
-    struct collective since;                         /* running: since the last collective */
+        tail_validation_ns;  /* after the last step so far; counts once another step follows */
+    struct collective since; /* running: since the last collective */
+    int64_t
+        after_pass_ns[N_CATEGORIES]; /* of the last step: after its backward pass, or the last collective after it */
     int64_t last_step_end_ns, end_before_ns;         /* end of the last step, and of the one before it */
     int64_t optimizer_ns;                            /* start of the last range "optimizer" of the hook */
     int64_t summed_ns;                               /* start of the last communication that is a sum */
@@ -53,7 +55,6 @@ struct track {
     int64_t gap_ns[N_CATEGORIES], gap_validation_ns; /* what the last step added to outside_ns */
     int64_t n_exchanged;                             /* steps up to the last EVENT_EXCHANGE; 0 = there was none */
     int is_by_hook;                                  /* of struct reduced */
-    int n_collectives_pending;                       /* non-blocking ones of the recorder that nothing completed yet */
     struct column phases[RUN_MAX_PHASES];
     struct phase_stretch *stretches; /* phase: index into the reducer's phases */
     size_t n_stretches, stretches_cap;
@@ -82,11 +83,6 @@ int reduce_waits(const char *name);
 /** reduce_is_between_two - 1 for point-to-point calls: they differ between ranks, so the k-th call of a step is not the
  * same operation on all of them. */
 int reduce_is_between_two(const char *name);
-/** reduce_pending - how many non-blocking collectives are under way after an MPI call of this name, which ended.
- *  n        how many were before it. A call that waits for all requests ends all of them */
-int reduce_pending(const char *name, int n);
-/** reduce_completes - 1 for MPI_Wait... and MPI_Test...: they belong to the calls that began what they complete. */
-int reduce_completes(const char *name);
 /** reduce_drop_last - leave out the last step if it is not one of the kept steps. */
 void reduce_drop_last(struct track *t);
 /** reduce_hide - add hidden communication, at most the rest of the step: other events may have counted a part of it. */

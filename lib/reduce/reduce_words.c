@@ -97,23 +97,6 @@ int reduce_is_between_two(const char *name)
     return 0;
 }
 
-int reduce_completes(const char *name)
-{
-    return strncmp(name, "MPI_Wait", 8) == 0 || strncmp(name, "MPI_Test", 8) == 0;
-}
-
-int reduce_pending(const char *name, int n)
-{
-    static const char *const begins[] = {"MPI_Iall",       "MPI_Ibarrier", "MPI_Ibcast", "MPI_Iexscan", "MPI_Igather",
-                                         "MPI_Ineighbor_", "MPI_Ireduce",  "MPI_Iscan",  "MPI_Iscatter"};
-    if (reduce_completes(name))
-        return n == 0 || strstr(name, "all") ? 0 : n - 1;
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
-            return n + 1;
-    return n;
-}
-
 const char *category_key(enum category c)
 {
     static const char *const keys[] = {

@@ -303,6 +303,8 @@ static enum advice for_imbalance(const struct run_result *r)
         return for_serial_part(r);
     if (r->late_range.name)
         return ADVICE_LATE_RANGE;
+    if (r->late_written > 0)
+        return ADVICE_LATE_WRITES;
     if (is_late_unnamed(r))
         return ADVICE_LATE_UNNAMED;
     if (!r->has_steps) /* late ranks in MPI calls of any program */
@@ -324,7 +326,7 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
         return for_communication(r, is_torch);
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
         return (struct choice){!r->has_steps || is_between_steps(r) || r->late_used_ratio > 0 || r->alone.has ||
-                                       r->late_range.name || is_late_unnamed(r)
+                                       r->late_range.name || r->late_written > 0 || is_late_unnamed(r)
                                    ? ADVICE_NONE
                                : !has_equal_shares(r) ? ADVICE_BALANCE
                                : has_no_late_rank(r)  ? ADVICE_UNEVEN_STEPS

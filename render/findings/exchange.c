@@ -10,7 +10,7 @@
 static const struct {
     const char *word, *words;
 } called[N_EXCHANGES] = {
-    [EXCHANGE_UNKNOWN] = {"collective", "collectives"},
+    [EXCHANGE_UNKNOWN] = {"exchange", "exchanges"},
     [EXCHANGE_ALL_REDUCE] = {"all-reduce", "all-reduces"},
     [EXCHANGE_ALL_GATHER] = {"all-gather", "all-gathers"},
     [EXCHANGE_REDUCE_SCATTER] = {"reduce-scatter", "reduce-scatters"},

@@ -154,6 +154,8 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
         said_some(s, PHRASE(WAITING_IN_ALL, slot_share(r, wait)));
     if (!r->alone.has)
         said_some(s, phrase_of_waiting(rep, r));
+    if (r->late_written > 0)
+        said_some(s, PHRASE(LATE_WRITES, slot_count(w->rank), slot_bytes((double)r->late_written)));
     said_some(s, phrase_of_longer_phase(rep, r));
     if (ns == wait)
         said_some(s, share_before(rep, r, PART_WAIT, PART_WAIT));

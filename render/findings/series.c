@@ -174,6 +174,19 @@ static const char *waited_for(struct report *rep, const struct run_result *r)
     return say_phrase(&rep->arena, &whom);
 }
 
+/* The run of a point whose lack of cores comes before any other cause. A rank's own threads come second if they do on
+ * the page of the run. */
+static const struct run_result *shared_first(const struct report *rep, const struct series_point *p)
+{
+    for (int i = 0; i < p->n_runs; i++) {
+        const struct run_result *r = &rep->runs[p->runs[i]];
+        int is_first = r->n_claims && rep->claims[r->claims[0]].cls == CLASS_SHARED;
+        if (is_doubtful(r) && (is_first || r->shared.kind != SHARED_OWN_THREADS))
+            return r;
+    }
+    return NULL;
+}
+
 static struct phrase shared_headline(const struct report *rep, const struct series *s, const struct run_result *r)
 {
     const struct series_point *last = &s->points[s->n_points - 1], *stop = stops_after(s);
@@ -485,7 +498,7 @@ static int add_series_claim(struct report *rep, int index, const struct cause *c
     const struct run_result *r = run_of_point(rep, last);
     struct claim *c = claim_add(rep);
     c->series = index;
-    const struct run_result *shared = series_shared_run(rep, last);
+    const struct run_result *shared = shared_first(rep, last);
     c->cls = shared ? CLASS_SHARED : cause->cls;
     c->id = report_text(rep, "series%d.limit", index);
     c->confidence = series_confidence(rep, s, &c->confidence_because);
@@ -665,7 +678,7 @@ static void find_series(struct report *rep, int index)
         l = loss_to_explain(rep, s);
     s->told = l->to;
     const struct series_point *at = &s->points[l->to];
-    const struct run_result *shared = series_shared_run(rep, at);
+    const struct run_result *shared = shared_first(rep, at);
     struct cause c = largest_cause(run_of_point(rep, at), s, l);
     if (is_good) {
         s->said.headline =

@@ -142,6 +142,8 @@ static void add_late_claim(struct report *rep, struct run_result *r, const struc
              : r->late_used_ratio > 0 ? PHRASE(LATE_SLEEPS, slot_count(l->ranks[0]), slot_percent(r->late_used_ratio))
              : other >= 0 ? PHRASE(LATE_IN_MPI_OF_TWO, slot_count(other), others_ns, slot_count(l->ranks[0]), late_ns)
                           : PHRASE(LATE_IN_MPI, late_ns, others_ns));
+    if (r->late_written > 0 && !r->late_file_ns)
+        said_add(&s, PHRASE(LATE_WRITES, slot_count(l->ranks[0]), slot_bytes((double)r->late_written)));
     struct claim *c = add_claim(rep, r, CLASS_IMBALANCE, "mpi", &s);
     c->threshold_ratio = rep->thresholds.straggler_wait;
     c->threshold_name = "straggler_wait";

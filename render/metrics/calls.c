@@ -291,6 +291,23 @@ const char *most_waited_call(const struct run *a, int late, int64_t least_calls)
     return name;
 }
 
+int64_t written_beyond(const struct run *a, int rank)
+{
+    const int64_t least = 10000000;
+    int64_t own = 0, others = 0;
+    for (int i = 0; i < a->ranks_len; i++) {
+        const struct run_rank *k = &a->ranks[i];
+        int64_t bytes = k->io[DCT_IO_WRITE_CHARS] > k->own_bytes ? k->io[DCT_IO_WRITE_CHARS] - k->own_bytes : 0;
+        if (k->io[DCT_IO_READ_CALLS] <= 0) /* not recorded */
+            return 0;
+        if (k->rank == rank)
+            own = bytes;
+        else
+            others = bytes > others ? bytes : others;
+    }
+    return own >= least && own - others >= own / 2 ? own - others : 0;
+}
+
 int64_t late_in_files(const struct thresholds *t, const struct run *a)
 {
     struct mpi_late l = mpi_late(t, a);

@@ -56,6 +56,10 @@ struct alone alone_in_calls(const struct thresholds *t, const struct run *a);
  *  returns      NULL: the calls of ranks are not known, or none is longer. Test: tests/unit/test_narrate.c */
 const char *most_waited_call(const struct run *a, int late, int64_t least_calls);
 
+/** written_beyond - bytes that a rank wrote beyond any other rank, by the kernel's totals, which also have calls that
+ * are not recorded. returns  0: below 10 MB, below half of its own, or not known. Test: tests/unit/test_narrate.c */
+int64_t written_beyond(const struct run *a, int rank);
+
 /** late_in_files - calls on files of a rank that alone is late, if it spends more time in them than the mean of the
  * others by at least half of the waiting for it. Else 0, also when it has more time in them than the run lasted.
  *  Test: tests/unit/test_narrate.c */

@@ -119,5 +119,5 @@ struct loading_elsewhere loading_elsewhere(const struct run *a)
 
 const char *rule_last_counts(const struct straggler *s)
 {
-    return s->is_of_steps ? "steps" : "collectives";
+    return s->is_of_steps ? "steps" : "exchanges";
 }

@@ -101,7 +101,7 @@ struct loading_elsewhere {
 };
 struct loading_elsewhere loading_elsewhere(const struct run *a);
 
-/** rule_last_counts - of what straggler.wins_ratio is a share: "collectives" or "steps". */
+/** rule_last_counts - of what straggler.wins_ratio is a share: "exchanges" or "steps". */
 const char *rule_last_counts(const struct straggler *s);
 
 #endif

@@ -358,6 +358,78 @@ static void test_other_batch(void **state)
     }
 }
 
+/* Steps of PyTorch with other numbers of batches are compared by batch, unless samples are known. */
+static void test_other_batches_of_a_step(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n_backward, batch; /* for 40 steps of the optimiser, after; 40 before */
+        int64_t batches;
+    } cases[] = {{160, 64, 4}, {40, 64, 0}, {150, 64, 0}, {160, 256, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *runs[] = {made_even_run(2, 64, 40, 600000, 400000, 0, 0),
+                              made_even_run(2, cases[i].batch, 40, 2400000, 400000, 0, 0)};
+        struct host_operator ranges[][2] = {
+            {{.name = "backward", .n = 40}, {.name = "optimizer", .n = 40}},
+            {{.name = "backward", .n = cases[i].n_backward}, {.name = "optimizer", .n = 40}}};
+        for (int k = 0; k < 2; k++) {
+            runs[k]->ranges = (struct host_operators){.list = ranges[k], .n_names = 2, .n = 80};
+            for (int r = 0; r < 2; r++)
+                runs[k]->ranks[r].is_by_hook = 1;
+        }
+        struct report before = {0}, after = {0};
+        tell(&before, &runs[0], 1);
+        tell(&after, &runs[1], 1);
+        assert_int_equal(compare(&after, &before), 1);
+        narrate(&after);
+        narrate_comparisons(&after);
+        const struct comparison *c = &after.comparisons[0];
+        assert_int_equal(c->batches_after, cases[i].batches);
+        assert_int_equal(c->batches_before, cases[i].batches ? 1 : 0);
+        assert_int_equal(c->said.headline.id == PHRASE_STEP_OF_BATCHES, cases[i].batches > 0);
+        if (cases[i].batches) {
+            assert_int_equal(c->n_predictions, 0);
+            assert_int_equal(c->said.support[0].id, PHRASE_BATCH_TAKES);
+            assert_int_equal(c->said.support[0].slot[0].count, 2800000 / 4);
+            assert_int_equal(c->said.support[0].slot[1].count, 1000000);
+        }
+        report_free(&before);
+        report_free(&after);
+        run_free(runs[0]);
+        run_free(runs[1]);
+    }
+}
+
+/* Steps leave out the time between them. If that changed, the speed of the run is told too. */
+static void test_time_between_steps(void **state)
+{
+    (void)state;
+    for (int is_alike = 0; is_alike < 2; is_alike++) {
+        struct run *runs[] = {made_even_run(1, 64, 40, 1000000, 0, 0, 0), made_even_run(1, 64, 40, 800000, 0, 0, 0)};
+        runs[0]->ranks[0].wall_ns *= 2;
+        runs[1]->ranks[0].wall_ns *= is_alike ? 2 : 1;
+        struct report before = {0}, after = {0};
+        tell(&before, &runs[0], 1);
+        tell(&after, &runs[1], 1);
+        assert_int_equal(compare(&after, &before), 1);
+        narrate(&after);
+        narrate_comparisons(&after);
+        const struct comparison *c = &after.comparisons[0];
+        assert_true(c->coverage_before == 0.5 && c->coverage_after == (is_alike ? 0.5 : 1));
+        const struct phrase *said = NULL;
+        for (int i = 0; i < SAID_MAX; i++)
+            if (c->said.support[i].id == PHRASE_RUN_FASTER)
+                said = &c->said.support[i];
+        assert_int_equal(said == NULL, is_alike);
+        if (said)
+            assert_true(fabs(said->slot[2].real - 2 * 1.25) < 1e-9);
+        report_free(&before);
+        report_free(&after);
+        run_free(runs[0]);
+        run_free(runs[1]);
+    }
+}
+
 /* A slow step after the change counts in the mean but not in a gain; predictions are of the median step as well. */
 static void test_gain_by_medians(void **state)
 {
@@ -771,7 +843,8 @@ int main(void)
         cmocka_unit_test(test_more_than_promised), cmocka_unit_test(test_chance_is_no_gain),
         cmocka_unit_test(test_several_and_longer), cmocka_unit_test(test_forecast_that_missed),
         cmocka_unit_test(test_unknown_is_no_zero), cmocka_unit_test(test_unknown_on_one_side),
-        cmocka_unit_test(test_other_batch),
+        cmocka_unit_test(test_other_batch),        cmocka_unit_test(test_other_batches_of_a_step),
+        cmocka_unit_test(test_time_between_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

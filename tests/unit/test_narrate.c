@@ -6,6 +6,7 @@
 #include "render/findings/claims.h"
 #include "render/findings/exchange.h"
 #include "render/findings/run_said.h"
+#include "render/findings/stepless.h"
 #include "render/model/build.h"
 
 #include <setjmp.h>
@@ -272,6 +273,89 @@ static void test_without_steps(void **state)
     assert_finds(&g.rep.runs[0].said, PHRASE_MPI_SHARE);
     assert_supports(&g.rep.runs[0].said, PHRASE_RUN_SHARES_CORES);
     release(&g);
+}
+
+/* Little time in MPI: the code outside of it is the subject, and if the ranks do not compute, what they wait for. */
+static void test_little_time_in_mpi(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t mpi_ns, cpu_ns; /* of each of two ranks, in 10 s */
+        int advice, is_at_rest;
+    } c[] = {{200000000, 9000000000, ADVICE_OUTSIDE_MPI, 0},
+             {200000000, 2000000000, ADVICE_FIND_WAITS, 1},
+             {200000000, -1, ADVICE_OUTSIDE_MPI, 0}, /* not sampled */
+             {7000000000, 2000000000, ADVICE_NOTHING_MPI, 0}};
+    static const char *command[] = {"./solver"};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct run_mpi_call calls[] = {{"MPI_Barrier", {9, 0, 2 * (uint64_t)c[i].mpi_ns, 0}}};
+        struct fixture f = {.n = 1};
+        struct run *a = f.runs[0] = made_run(2, 64);
+        a->mpi_calls = calls;
+        a->n_mpi_calls = 1;
+        a->collector_version = "0.1.0";
+        a->command = command;
+        a->n_command = 1;
+        for (int k = 0; k < 2; k++) {
+            a->ranks[k].process_seconds = 10;
+            a->ranks[k].mpi_ns = c[i].mpi_ns;
+            a->ranks[k].cpu_ns = c[i].cpu_ns;
+        }
+        tell(&f);
+        assert_int_equal(is_mostly_at_rest(a), c[i].is_at_rest);
+        assert_finds(&f.rep.runs[0].said, PHRASE_MPI_SHARE);
+        assert_int_equal(is_said(&f.rep.runs[0].said, PHRASE_RANKS_REST), c[i].is_at_rest);
+        assert_int_equal(f.rep.runs[0].advised.id, c[i].advice);
+        release(&f);
+    }
+}
+
+/* Waiting for work in no known phase is no sign of unequal shares, unless no compute is named at all. */
+static void test_late_in_no_phase(void **state)
+{
+    (void)state;
+    for (int is_named = 0; is_named < 2; is_named++) {
+        struct fixture f = {.n = 1};
+        f.runs[0] = made_run(2, 64);
+        for (int s = 0; s < 40; s++)
+            for (int i = 0; i < 2; i++) {
+                int64_t own = i == 0 ? 20000000 : 0;
+                const int64_t part[N_CATEGORIES] = {[CAT_COMPUTE] = is_named ? 30000000 : 0,
+                                                    [CAT_OTHER] = own + (is_named ? 0 : 30000000),
+                                                    [CAT_COMM] = 20100000 - own};
+                made_step(f.runs[0], run_rank_at(f.runs[0], i), part);
+            }
+        tell(&f);
+        assert_int_equal(f.rep.runs[0].classes[CLASS_IMBALANCE].verdict, VERDICT_LIMITS);
+        assert_int_equal(action_for(&f.rep, &f.rep.runs[0], CLASS_IMBALANCE).id == ADVICE_LATE_UNNAMED, is_named);
+        release(&f);
+    }
+}
+
+/* A late rank that writes much more than the others: its output may be in calls that are not recorded. */
+static void test_late_rank_writes(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t late, other; /* bytes written */
+        int is_named;
+    } c[] = {{50000000, 1000000, 1}, {50000000, 40000000, 0}, {5000000, 0, 0}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+        for (int is_recorded = 0; is_recorded < 2; is_recorded++) {
+            struct run_mpi_call calls[] = {{"MPI_Allreduce", {9, 0, 4400000000, 0}}};
+            struct fixture f = {.n = 1};
+            struct run *a = f.runs[0] = late_of_two(calls, 0);
+            for (int k = 0; k < 2; k++) {
+                a->ranks[k].io[DCT_IO_READ_CALLS] = is_recorded ? 9 : 0;
+                a->ranks[k].io[DCT_IO_WRITE_CHARS] = k == 1 ? c[i].late : c[i].other;
+            }
+            tell(&f);
+            int is_named = c[i].is_named && is_recorded;
+            assert_true(f.rep.runs[0].late_written == (is_named ? c[i].late - c[i].other : 0));
+            assert_int_equal(is_said(&f.rep.runs[0].said, PHRASE_LATE_WRITES), is_named);
+            assert_int_equal(f.rep.claims[0].action.id, is_named ? ADVICE_LATE_WRITES : ADVICE_BALANCE_MPI);
+            release(&f);
+        }
 }
 
 /* Ranks 0 and 2 wait 3.6 s in MPI for rank 1, in a run of 10 s without steps. */
@@ -1022,6 +1106,9 @@ int main(void)
         cmocka_unit_test(test_exchange_of_cpus),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_without_steps),
+        cmocka_unit_test(test_little_time_in_mpi),
+        cmocka_unit_test(test_late_in_no_phase),
+        cmocka_unit_test(test_late_rank_writes),
         cmocka_unit_test(test_late_in_files),
         cmocka_unit_test(test_transfer_before_late),
         cmocka_unit_test(test_serial_part),

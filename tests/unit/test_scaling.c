@@ -540,6 +540,19 @@ static void test_key(void **state)
     scaling_key(&result, &key[2]);
     assert_string_equal(dcr_buf_text(&key[0]), dcr_buf_text(&key[1]));
     assert_string_not_equal(dcr_buf_text(&key[0]), dcr_buf_text(&key[2]));
+    struct run_pair label = {"series", "halo"}; /* makes commands equal */
+    r->labels = &label;
+    r->n_labels = 1;
+    for (int i = 0; i < 3; i++)
+        dcr_buf_release(&key[i]);
+    scaling_key(&result, &key[0]);
+    r->command = (const char **)(uintptr_t)a;
+    scaling_key(&result, &key[1]);
+    label.value = "other";
+    scaling_key(&result, &key[2]);
+    assert_string_equal(dcr_buf_text(&key[0]), dcr_buf_text(&key[1]));
+    assert_string_not_equal(dcr_buf_text(&key[0]), dcr_buf_text(&key[2]));
+    r->n_labels = 0;
     for (int i = 0; i < 3; i++)
         dcr_buf_release(&key[i]);
     /* An unknown number of ranks equals no known number, whether the nodes are known or not. */

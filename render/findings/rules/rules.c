@@ -375,6 +375,17 @@ static void say_classes(struct report *rep, struct run_result *r)
     }
 }
 
+/* Output through calls that are not recorded, such as fprintf, shows as unnamed time. */
+static int64_t late_written(const struct thresholds *t, const struct run_result *r)
+{
+    const struct mpi_late l = mpi_late(t, r->run);
+    if (r->has_steps)
+        return r->straggler.has && 2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT]
+                   ? written_beyond(r->run, r->straggler.rank)
+                   : 0;
+    return l.has && l.n == 1 ? written_beyond(r->run, l.ranks[0]) : 0;
+}
+
 void rules(struct report *rep)
 {
     for (int i = 0; i < rep->n_runs; i++) {
@@ -401,6 +412,7 @@ void rules(struct report *rep)
         }
         r->late_used_ratio = late_used(rep, r);
         r->late_file_ns = r->has_steps ? 0 : late_in_files(&rep->thresholds, r->run);
+        r->late_written = late_written(&rep->thresholds, r);
         if (!r->has_steps)
             r->alone = alone_in_calls(&rep->thresholds, r->run);
         if (r->late_used_ratio > 0 || r->late_file_ns > 0) /* that says more */

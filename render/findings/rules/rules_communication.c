@@ -79,7 +79,7 @@ static struct phrase last_in(const struct straggler *s)
 {
     const struct slot rank = slot_count(s->rank), share = slot_percent(s->wins_ratio);
     return s->is_of_steps ? PHRASE(STRAGGLER_WAITS_LEAST, rank, share, slot_name("communication"))
-                          : PHRASE(STRAGGLER_LAST, rank, share, slot_name("collectives"));
+                          : PHRASE(STRAGGLER_LAST, rank, share, slot_name("exchanges"));
 }
 
 /* Are all ranks known to have processed the same number of samples? */

@@ -43,10 +43,11 @@ static size_t count_steps(struct report *rep, struct run_result *out, const stru
 static struct split split_step(const struct grid *g, size_t step)
 {
     struct split s = {.has = 1};
-    uint32_t n = grid_at(g, step, 0)->n_collectives, most = n;
-    for (int r = 1; r < g->n_ranks; r++) {
+    uint32_t n = grid_at(g, step, 0)->n_collectives;
+    int may_have = 0; /* collectives: also those of which only sums are known */
+    for (int r = 0; r < g->n_ranks; r++) {
         s.has &= grid_at(g, step, r)->n_collectives == n;
-        most = grid_at(g, step, r)->n_collectives > most ? grid_at(g, step, r)->n_collectives : most;
+        may_have |= grid_at(g, step, r)->n_collectives > 0 || grid_at(g, step, r)->is_summed;
     }
     s.has &= n > 0;
     if (!s.has || g->n_ranks == 1) { /* a single rank waits for no other, also in calls that are no collectives */
@@ -54,7 +55,7 @@ static struct split split_step(const struct grid *g, size_t step)
         for (int r = 0; r < g->n_ranks; r++)
             if (grid_at(g, step, r)->part_ns[CAT_COMM] < s.transfer_ns)
                 s.transfer_ns = grid_at(g, step, r)->part_ns[CAT_COMM];
-        s.collective_ns = most > 0 ? s.transfer_ns : 0;
+        s.collective_ns = may_have ? s.transfer_ns : 0;
         return s;
     }
     for (uint32_t k = 0; k < n; k++) {
