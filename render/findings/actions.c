@@ -299,12 +299,12 @@ static enum advice for_imbalance(const struct run_result *r)
         return ADVICE_BETWEEN_STEPS;
     if (r->late_used_ratio > 0)
         return ADVICE_LATE_WAITS;
+    if (r->late_written > 0)
+        return ADVICE_LATE_WRITES;
     if (r->alone.has)
         return for_serial_part(r);
     if (r->late_range.name)
         return ADVICE_LATE_RANGE;
-    if (r->late_written > 0)
-        return ADVICE_LATE_WRITES;
     if (is_late_unnamed(r))
         return ADVICE_LATE_UNNAMED;
     if (!r->has_steps) /* late ranks in MPI calls of any program */
