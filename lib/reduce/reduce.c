@@ -351,7 +351,7 @@ static void add_step(struct reducer *d, struct track *t, const struct event *e)
         add_phase_time(d, t, g.phase, t->n_steps, to - from);
         keep_stretch(d, t, g.phase, from, to);
         pass_time(d, t, &call, from, to, g.category);
-        if (e->maker == EVENT_BY_HOOK && g.phase >= 0 && strcmp(d->phases[g.phase].name, "backward") == 0)
+        if (g.phase >= 0 && g.category == CAT_COMPUTE && strcmp(d->phases[g.phase].name, "backward") == 0)
             memset(t->after_pass_ns, 0, sizeof t->after_pass_ns);
         at = to;
     }
@@ -495,10 +495,11 @@ static void take_event(struct reducer *d, const struct event *e)
         add_phase(d, t, e);
         if (e->maker == EVENT_BY_HOOK && e->name && strcmp(e->name, "optimizer") == 0)
             t->optimizer_ns = e->start_ns;
-        if (e->category == CAT_COMM && reduce_waits(e->name) &&
-            !(e->maker == EVENT_BY_RECORDER && reduce_is_between_two(e->name)))
+        if (e->category != CAT_COMM || (e->maker == EVENT_BY_RECORDER && reduce_is_between_two(e->name)))
+            break;
+        if (reduce_waits(e->name))
             add_call(d, t, e);
-        if (e->category == CAT_COMM && e->is_sum)
+        if (e->is_sum)
             t->summed_ns = e->start_ns;
         break;
     case EVENT_VALIDATION:

@@ -286,9 +286,10 @@ static int is_between_steps(const struct run_result *r)
 /* Is most of the waiting for time in no known phase, of which the steps have some beside named compute? */
 static int is_late_unnamed(const struct run_result *r)
 {
-    const double least = 0.05; /* of a step */
-    return r->has_steps && !r->pop.is_of_gpus && 2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT] &&
-           r->part_ns[PART_COMPUTE] > 0 && (double)r->part_ns[PART_OTHER] > least * (double)r->step.mean_ns;
+    const double least = 0.05, nearly_all = 0.8; /* of a step; of the waiting, for one rank */
+    return r->has_steps && waited_for_one(r) > nearly_all && !r->pop.is_of_gpus &&
+           2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT] && r->part_ns[PART_COMPUTE] > 0 &&
+           (double)r->part_ns[PART_OTHER] > least * (double)r->step.mean_ns;
 }
 
 static enum advice for_imbalance(const struct run_result *r)
@@ -299,12 +300,12 @@ static enum advice for_imbalance(const struct run_result *r)
         return ADVICE_BETWEEN_STEPS;
     if (r->late_used_ratio > 0)
         return ADVICE_LATE_WAITS;
+    if (r->late_range.name)
+        return ADVICE_LATE_RANGE;
     if (r->late_written > 0)
         return ADVICE_LATE_WRITES;
     if (r->alone.has)
         return for_serial_part(r);
-    if (r->late_range.name)
-        return ADVICE_LATE_RANGE;
     if (is_late_unnamed(r))
         return ADVICE_LATE_UNNAMED;
     if (!r->has_steps) /* late ranks in MPI calls of any program */

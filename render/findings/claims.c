@@ -259,8 +259,8 @@ void claims_of_runs(struct report *rep)
             say_nothing_limits(rep, r);
         else
             say_limits(rep, r, is_shared_first && n ? order[0] : n > 1 ? order[1] : NULL);
-        enum { ALL_SAID = 3 }; /* a longer paragraph is not read */
-        said_of_end(&r->said, 0, ALL_SAID, phrase_of_time_between(r));
+        enum { ALL_SAID = 3 };                                         /* a longer paragraph is not read */
+        said_of_end(&r->said, 1, ALL_SAID, phrase_of_time_between(r)); /* after what the limit costs */
         if (!say_stopped(rep, r))
             said_of_end(&r->said, 0, ALL_SAID, phrase_of_early_end(rep, r));
         if (lost_steps(r->run))

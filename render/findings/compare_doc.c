@@ -242,8 +242,9 @@ static struct phrase with_time_between(const struct report *rep, const struct co
     const double before = c->coverage_before, after = c->coverage_after;
     if (before <= 0 || after <= 0 || c->step.after_ns <= 0 || fabs(after / before - 1) <= rep->thresholds.loss_matters)
         return PHRASE(NONE);
+    double of_steps = is_chance(c) ? 1 : (double)c->step.before_ns / (double)c->step.after_ns;
     return PHRASE(RUN_FASTER, slot_percent(1 - before), slot_percent(1 - after),
-                  slot_factor((double)c->step.before_ns / (double)c->step.after_ns * after / before));
+                  slot_factor(of_steps * after / before));
 }
 
 static void say_support_of(struct report *rep, struct comparison *c)
@@ -269,7 +270,7 @@ static void say_support_of(struct report *rep, struct comparison *c)
         said_add(out, s->after_ns <= s->before_ns
                           ? PHRASE(STEPS_FASTER, slot_factor((double)s->before_ns / (double)s->after_ns))
                           : PHRASE(STEPS_SLOWER, slot_factor((double)s->after_ns / (double)s->before_ns)));
-    if (s->change_ns.has && !is_chance(c))
+    if (s->change_ns.has)
         said_add(out, with_time_between(rep, c));
     enum part of = part_of(c, cause_of(c)), most = changed_most(c, of, 0);
     if (of == N_PARTS && most == N_PARTS)
@@ -293,7 +294,7 @@ static void put(struct phrase out[COMPARED_MAX], struct phrase p)
 static struct phrase median_of(const struct comparison *c)
 {
     const double differ = 0.05;
-    if (comparison_is_of_samples(c) || is_chance(c) || c->median_after_ns <= 0 || c->step.after_ns <= 0 ||
+    if (comparison_is_of_other_work(c) || is_chance(c) || c->median_after_ns <= 0 || c->step.after_ns <= 0 ||
         !c->step.change_ns.has)
         return PHRASE(NONE);
     double median = (double)c->median_before_ns / (double)c->median_after_ns,
@@ -314,7 +315,7 @@ static int is_growth_said(const struct said *s)
 static void say_more(struct report *rep, struct comparison *c)
 {
     enum part grew[N_PARTS];
-    int n = saved_ns(c) > 0 && !comparison_is_of_samples(c) && !is_chance(c) && !is_growth_said(&c->said)
+    int n = saved_ns(c) > 0 && !comparison_is_of_other_work(c) && !is_chance(c) && !is_growth_said(&c->said)
                 ? parts_changed(rep, c, 1, grew)
                 : 0;
     if (c->nodes_before && *c->nodes_before) {
@@ -463,8 +464,9 @@ static struct phrase improvement(const struct report *rep, const struct comparis
     case PHRASE_DOUBT_SAME:
         return PHRASE(COMPARE_OTHERS);
     case PHRASE_DOUBT_CORES:
+        return PHRASE(FREE_CORES);
     case PHRASE_DOUBT_OWN_THREADS:
-        return c->doubt.id == PHRASE_DOUBT_CORES ? PHRASE(FREE_CORES) : PHRASE(MORE_CORES);
+        return PHRASE(MORE_CORES);
     case PHRASE_DOUBT_CLOCK:
         return PHRASE(FULL_CLOCK);
     case PHRASE_DOUBT_LOST:

@@ -152,7 +152,7 @@ static void say_imbalance(struct report *rep, const struct run_result *r, const 
         said_some(s, part_of_step(r, ns));
     if (ns != wait && !r->alone.has)
         said_some(s, PHRASE(WAITING_IN_ALL, slot_share(r, wait)));
-    if (!r->alone.has)
+    if (!r->alone.has || r->late_range.name)
         said_some(s, phrase_of_waiting(rep, r));
     if (r->late_written > 0)
         said_some(s, PHRASE(LATE_WRITES, slot_count(w->rank), slot_bytes((double)r->late_written)));

@@ -62,11 +62,11 @@ bool is_in_turn(const struct report *rep, const struct run_result *r);
 /** may_be_in_turn - the same for messages, in which waiting looks like transfer: the work is alike and its sum is
  * nearly the step. (waiting.c) source docs/metrics.md#straggler. Test: tests/unit/test_narrate_series.c */
 bool may_be_in_turn(const struct run_result *r);
-/** phrase_of_split - transfer and waiting of a step; of messages, the most and the least. (waiting.c) */
+/** phrase_of_split - transfer and waiting of a step; of messages, the most and the least. (waiting.c)
+ *  part  ns a step. Test: tests/unit/test_narrate_series.c */
 struct phrase phrase_of_split(const struct run_result *r, const int64_t part[N_PARTS]);
-/** phrase_of_turns - "The ranks work one after the other: their work adds up to 17.7 ms, and a step takes 17.7 ms."
- * (waiting.c)
- */
+/** phrase_of_turns - "The ranks work one after the other: their work adds up to 17.7 ms, and a step takes 17.7 ms.", or
+ * that they may; none if they do not. (waiting.c) */
 struct phrase phrase_of_turns(const struct report *rep, const struct run_result *r);
 /** other_of_two - the rank that is not `rank`, if the run has two; else -1. (waiting.c) */
 int other_of_two(const struct run *a, int rank);

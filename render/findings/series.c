@@ -592,7 +592,7 @@ static void find_of_runs(struct report *rep, struct series *s)
 static void find_without_losses(struct report *rep, struct series *s)
 {
     const struct series_point *first = &s->points[0], *last = &s->points[s->n_points - 1], *stop = stops_after(s);
-    const struct run_result *shared = series_shared_run(rep, last);
+    const struct run_result *shared = shared_first(rep, last);
     const struct run_result *r = run_of_point(rep, last);
     /* Without steps there is no speed-up, but the run may say more, even if it is only how it failed. */
     int has_cause = !r->has_steps && (r->n_claims || is_failed(r));

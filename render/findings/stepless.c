@@ -22,16 +22,16 @@ static double used_by_rank(const struct run *a)
         const struct ready k = ready_of(a, &a->ranks[i]);
         if (k.ran <= 0) /* no samples of its processes */
             return -1;
-        sum += k.used + k.waiting;
+        sum += k.used;
     }
     return a->ranks_len ? sum / a->ranks_len : -1;
 }
 
 int is_mostly_at_rest(const struct run *a)
 {
-    const double busy = 0.5, known = 0.5; /* of the time */
+    const double known = 0.5; /* of the time: work, and calls that may wait */
     double used = used_by_rank(a);
-    return used >= 0 && used < busy && mpi_share(a).ratio < known && file_time(a).ratio < known;
+    return used >= 0 && used + mpi_share(a).ratio + file_time(a).ratio < known;
 }
 
 /* MPI calls without a claim about them: the headline if there is no other, else support for it. */

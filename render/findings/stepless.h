@@ -15,8 +15,8 @@ struct stepless_advice {
 /** say_without_steps - headline and support of such a run: from its GPU traces, else from the first of its tables and
  *  monitors that shows something. */
 void say_without_steps(struct report *rep, struct run_result *r);
-/** is_mostly_at_rest - did the ranks use less than half a core, although they were neither in MPI nor in calls on files
- *  for long? Test: tests/unit/test_narrate.c */
+/** is_mostly_at_rest - do the cores that a rank used, its time in MPI and its time in calls on files explain less than
+ *  half of the run? Test: tests/unit/test_narrate.c */
 int is_mostly_at_rest(const struct run *a);
 /** say_evidence - the finding of the first table or monitor that has one; (stepless_evidence.c) returns 0: nothing, and
  *  out is unchanged */

@@ -9,7 +9,18 @@ int is_one_of_many(const struct run_result *r)
 
 int is_of_messages(const struct run_result *r)
 {
-    return 2 * r->collective_ns < r->part_ns[PART_TRANSFER];
+    return r->n_ranks > 1 && 2 * r->collective_ns < r->part_ns[PART_TRANSFER];
+}
+
+double waited_for_one(const struct run_result *r)
+{
+    double most = 0, all = 0;
+    for (int i = 0; i < r->n_rank_results; i++) {
+        double ns = (double)r->ranks[i].caused_wait_ns;
+        most = ns > most ? ns : most;
+        all += ns;
+    }
+    return all > 0 ? most / all : 0;
 }
 
 int can_exchange(const struct report *rep, const struct series_point *p)

@@ -8,8 +8,13 @@
  *  communication that is waiting for them is unknown. Test: tests/unit/test_narrate.c */
 int is_one_of_many(const struct run_result *r);
 
-/** is_of_messages - is most of the transfer in messages between two ranks? Then it is an upper bound. */
+/** is_of_messages - is most of the transfer of several ranks in messages between two ranks? Then it is an upper bound.
+ *  source docs/metrics.md#breakdown. Test: tests/unit/test_narrate_series.c */
 int is_of_messages(const struct run_result *r);
+
+/** waited_for_one - the share of the waiting that the rank which causes most of it causes. 0: there is none.
+ *  Test: tests/unit/test_narrate.c, tests/unit/test_cores.c */
+double waited_for_one(const struct run_result *r);
 
 /** can_exchange - has a point other ranks to exchange with? A collective of one rank with itself takes time, but it is
  *  no communication that other points could add to. Test: tests/unit/test_narrate_series.c */

@@ -520,7 +520,8 @@ struct run_result {
     struct loading loading;
     double late_used_ratio; /* where the rank that others wait for waits itself: processor time, and waiting for a
                                core, over its work, or its time outside of MPI; 0 = it does not, or not known */
-    int64_t late_written;   /* bytes that this rank wrote beyond any other, if that may be why it is late; 0 = no */
+    int64_t late_written; /* bytes that the straggler, or the one late rank without steps, wrote beyond any other rank,
+                           if that may be why it is late; 0 = no */
     int64_t late_file_ns; /* without steps: calls on files, which make that rank late; 0 = they do not, or not known */
     double straggler_x;   /* slowest rank's mean step / fastest's; 0 = n/a */
     struct pop pop;

@@ -358,25 +358,22 @@ static void test_other_batch(void **state)
     }
 }
 
-/* Steps of PyTorch with other numbers of batches are compared by batch, unless samples are known. */
+/* Steps with other numbers of batches are compared by batch, unless their samples are known. */
 static void test_other_batches_of_a_step(void **state)
 {
     (void)state;
     static const struct {
-        int64_t n_backward, batch; /* for 40 steps of the optimiser, after; 40 before */
-        int64_t batches;
-    } cases[] = {{160, 64, 4}, {40, 64, 0}, {150, 64, 0}, {160, 256, 0}};
+        int64_t n_backward; /* after, for 40 steps of the optimiser; before 40 */
+        int64_t batch_before, batch_after, batches;
+    } cases[] = {{160, 0, 0, 4}, {40, 0, 0, 0}, {150, 0, 0, 0}, {160, 64, 64, 0}, {160, 64, 256, 0}, {160, 64, 0, 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct run *runs[] = {made_even_run(2, 64, 40, 600000, 400000, 0, 0),
-                              made_even_run(2, cases[i].batch, 40, 2400000, 400000, 0, 0)};
+        struct run *runs[] = {made_even_run(2, cases[i].batch_before, 40, 600000, 400000, 0, 0),
+                              made_even_run(2, cases[i].batch_after, 40, 2400000, 400000, 0, 0)};
         struct host_operator ranges[][2] = {
             {{.name = "backward", .n = 40}, {.name = "optimizer", .n = 40}},
             {{.name = "backward", .n = cases[i].n_backward}, {.name = "optimizer", .n = 40}}};
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2; k++)
             runs[k]->ranges = (struct host_operators){.list = ranges[k], .n_names = 2, .n = 80};
-            for (int r = 0; r < 2; r++)
-                runs[k]->ranks[r].is_by_hook = 1;
-        }
         struct report before = {0}, after = {0};
         tell(&before, &runs[0], 1);
         tell(&after, &runs[1], 1);
@@ -384,9 +381,11 @@ static void test_other_batches_of_a_step(void **state)
         narrate(&after);
         narrate_comparisons(&after);
         const struct comparison *c = &after.comparisons[0];
+        int is_of_samples = cases[i].batch_before > 0 && cases[i].batch_after > cases[i].batch_before;
         assert_int_equal(c->batches_after, cases[i].batches);
         assert_int_equal(c->batches_before, cases[i].batches ? 1 : 0);
         assert_int_equal(c->said.headline.id == PHRASE_STEP_OF_BATCHES, cases[i].batches > 0);
+        assert_int_equal(comparison_is_of_other_work(c), cases[i].batches > 0 || is_of_samples);
         if (cases[i].batches) {
             assert_int_equal(c->n_predictions, 0);
             assert_int_equal(c->said.support[0].id, PHRASE_BATCH_TAKES);
@@ -400,14 +399,20 @@ static void test_other_batches_of_a_step(void **state)
     }
 }
 
-/* Steps leave out the time between them. If that changed, the speed of the run is told too. */
+/* Steps leave out the time between them. If that changed, the speed of the run is told too, also if steps are equal. */
 static void test_time_between_steps(void **state)
 {
     (void)state;
-    for (int is_alike = 0; is_alike < 2; is_alike++) {
-        struct run *runs[] = {made_even_run(1, 64, 40, 1000000, 0, 0, 0), made_even_run(1, 64, 40, 800000, 0, 0, 0)};
-        runs[0]->ranks[0].wall_ns *= 2;
-        runs[1]->ranks[0].wall_ns *= is_alike ? 2 : 1;
+    static const struct {
+        int64_t after_ns;
+        int of_before, of_after; /* the whole time, in steps; 0 = not known */
+        double factor;           /* 0 = it is not told */
+    } cases[] = {{800000, 2, 1, 2.5}, {800000, 2, 2, 0}, {1000000, 2, 1, 2}, {800000, 2, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run *runs[] = {made_even_run(1, 64, 40, 1000000, 0, 0, 0),
+                              made_even_run(1, 64, 40, cases[i].after_ns, 0, 0, 0)};
+        runs[0]->ranks[0].wall_ns *= cases[i].of_before;
+        runs[1]->ranks[0].wall_ns *= cases[i].of_after;
         struct report before = {0}, after = {0};
         tell(&before, &runs[0], 1);
         tell(&after, &runs[1], 1);
@@ -415,14 +420,13 @@ static void test_time_between_steps(void **state)
         narrate(&after);
         narrate_comparisons(&after);
         const struct comparison *c = &after.comparisons[0];
-        assert_true(c->coverage_before == 0.5 && c->coverage_after == (is_alike ? 0.5 : 1));
         const struct phrase *said = NULL;
-        for (int i = 0; i < SAID_MAX; i++)
-            if (c->said.support[i].id == PHRASE_RUN_FASTER)
-                said = &c->said.support[i];
-        assert_int_equal(said == NULL, is_alike);
+        for (int k = 0; k < SAID_MAX; k++)
+            if (c->said.support[k].id == PHRASE_RUN_FASTER)
+                said = &c->said.support[k];
+        assert_int_equal(said != NULL, cases[i].factor > 0);
         if (said)
-            assert_true(fabs(said->slot[2].real - 2 * 1.25) < 1e-9);
+            assert_true(fabs(said->slot[2].real - cases[i].factor) < 1e-9);
         report_free(&before);
         report_free(&after);
         run_free(runs[0]);

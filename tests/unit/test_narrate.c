@@ -314,9 +314,13 @@ static void test_little_time_in_mpi(void **state)
 static void test_late_in_no_phase(void **state)
 {
     (void)state;
-    for (int is_named = 0; is_named < 2; is_named++) {
+    for (int is_named = 0; is_named < 3; is_named++) { /* 2: and the late rank writes */
         struct fixture f = {.n = 1};
         f.runs[0] = made_run(2, 64);
+        for (int i = 0; i < 2 && is_named == 2; i++) {
+            run_rank_at(f.runs[0], i)->io[DCT_IO_READ_CALLS] = 9;
+            run_rank_at(f.runs[0], i)->io[DCT_IO_WRITE_CHARS] = i == 0 ? 50000000 : 0;
+        }
         for (int s = 0; s < 40; s++)
             for (int i = 0; i < 2; i++) {
                 int64_t own = i == 0 ? 20000000 : 0;
@@ -327,7 +331,10 @@ static void test_late_in_no_phase(void **state)
             }
         tell(&f);
         assert_int_equal(f.rep.runs[0].classes[CLASS_IMBALANCE].verdict, VERDICT_LIMITS);
-        assert_int_equal(action_for(&f.rep, &f.rep.runs[0], CLASS_IMBALANCE).id == ADVICE_LATE_UNNAMED, is_named);
+        enum advice advice = action_for(&f.rep, &f.rep.runs[0], CLASS_IMBALANCE).id;
+        assert_int_equal(advice == ADVICE_LATE_UNNAMED, is_named == 1);
+        assert_int_equal(advice == ADVICE_LATE_WRITES, is_named == 2);
+        assert_true(f.rep.runs[0].late_written == (is_named == 2 ? 50000000 : 0));
         release(&f);
     }
 }

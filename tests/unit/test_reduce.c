@@ -627,40 +627,45 @@ static void test_the_program_wins_over_the_hook(void **state)
 static void test_exchange_of_gradients(void **state)
 {
     (void)state;
-    struct reducer *d = reduce_new();
-    struct reduced k = {0};
-    struct dcr_arena a = {0};
-    for (int s = 0; s < 3; s++) {
-        int64_t at = 100 * s;
-        hooked(d, EVENT_PHASE, "forward", CAT_COMPUTE, at, at + 20, -1);
-        if (s) {
-            hooked(d, EVENT_EXCHANGE, "exposed", CAT_OTHER, at + 20, at + 20, s == 1 ? 12 : 1000);
-            hooked(d, EVENT_EXCHANGE, "hidden", CAT_OTHER, at + 20, at + 20, 7);
+    for (int is_marked = 0; is_marked < 2; is_marked++) { /* steps of the hook, or of the program */
+        struct reducer *d = reduce_new();
+        struct reduced k = {0};
+        struct dcr_arena a = {0};
+        for (int s = 0; s < 3; s++) {
+            int64_t at = 100 * s;
+            hooked(d, EVENT_PHASE, "forward", CAT_COMPUTE, at, at + 20, -1);
+            if (s) {
+                hooked(d, EVENT_EXCHANGE, "exposed", CAT_OTHER, at + 20, at + 20, s == 1 ? 12 : 1000);
+                hooked(d, EVENT_EXCHANGE, "hidden", CAT_OTHER, at + 20, at + 20, 7);
+            }
+            hooked(d, EVENT_PHASE, "backward", CAT_COMPUTE, at + 20, at + 50, -1);
+            hooked(d, EVENT_PHASE, "optimizer", CAT_COMPUTE, at + 50, at + 60, -1);
+            if (is_marked)
+                step(d, 1, s, at, at + 90);
+            else
+                hooked(d, EVENT_BATCH, "step", CAT_OTHER, at, at + 90, s);
+            if (s == 1)
+                hooked(d, EVENT_VALIDATION, "check", CAT_OTHER, at + 91, at + 96, -1);
         }
-        hooked(d, EVENT_PHASE, "backward", CAT_COMPUTE, at + 20, at + 50, -1);
-        hooked(d, EVENT_PHASE, "optimizer", CAT_COMPUTE, at + 50, at + 60, -1);
-        hooked(d, EVENT_BATCH, "step", CAT_OTHER, at, at + 90, s);
-        if (s == 1)
-            hooked(d, EVENT_VALIDATION, "check", CAT_OTHER, at + 91, at + 96, -1);
+        assert_int_equal(reduce_finish(d, &a, &k), 1);
+        assert_int_equal(k.n_steps, 2);
+        assert_int_equal(k.is_last_left_out, 1);
+        expect_parts(&k.steps[0], 48, 12, 0, 0, 30);
+        expect_parts(&k.steps[1], 30, 30, 0, 0, 30); /* no longer than the pass itself */
+        for (int s = 0; s < 2; s++) {
+            assert_int_equal(k.steps[s].hidden_comm_ns, 7);
+            assert_int_equal(k.steps[s].n_collectives, 1);
+            assert_int_equal(k.collectives[k.steps[s].first_collective].dur_ns, s ? 30 : 12);
+            /* The optimiser and the rest of a step come after its exchange, so they count for the next one. */
+            assert_int_equal(k.collectives[k.steps[s].first_collective].since_ns[CAT_COMPUTE], s ? 30 : 38);
+            assert_int_equal(k.collectives[k.steps[s].first_collective].since_ns[CAT_OTHER], s ? 30 : 0);
+        }
+        assert_int_equal(k.n_collectives, 2);
+        assert_int_equal(k.validation_ns, 0);
+        assert_int_equal(k.wall_ns, 190);
+        reduce_free(d);
+        dcr_arena_release(&a);
     }
-    assert_int_equal(reduce_finish(d, &a, &k), 1);
-    assert_int_equal(k.n_steps, 2);
-    assert_int_equal(k.is_last_left_out, 1);
-    expect_parts(&k.steps[0], 48, 12, 0, 0, 30);
-    expect_parts(&k.steps[1], 30, 30, 0, 0, 30); /* no longer than the pass itself */
-    for (int s = 0; s < 2; s++) {
-        assert_int_equal(k.steps[s].hidden_comm_ns, 7);
-        assert_int_equal(k.steps[s].n_collectives, 1);
-        assert_int_equal(k.collectives[k.steps[s].first_collective].dur_ns, s ? 30 : 12);
-        /* The optimiser and the rest of a step come after its exchange, so they count for the next one. */
-        assert_int_equal(k.collectives[k.steps[s].first_collective].since_ns[CAT_COMPUTE], s ? 30 : 38);
-        assert_int_equal(k.collectives[k.steps[s].first_collective].since_ns[CAT_OTHER], s ? 30 : 0);
-    }
-    assert_int_equal(k.n_collectives, 2);
-    assert_int_equal(k.validation_ns, 0);
-    assert_int_equal(k.wall_ns, 190);
-    reduce_free(d);
-    dcr_arena_release(&a);
 }
 
 /* If a range of the program has the time of the pass, the exchange is not used, and no step is left out. Batches of the

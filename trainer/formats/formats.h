@@ -22,12 +22,16 @@ struct dataset_file {
 
 /** dataset_read - speeds in miles per hour, one row per 5 minutes, one column per sensor; 0 = missing.
  *
- *  CSV      Header line and time column are both optional. In AUTO the first line is a header when none of its
- *           cells can be a speed (text, or whole numbers above 300), or when they count 0,1,2.. or 1,2,3..: the
- * published files name their columns by sensor numbers. A time column is a first column called timestamp, time, date,
- * datetime or nothing, or one whose first value is a time stamp. HDF5     a pandas frame in `fixed` format (metr-la.h5,
- * pems-bay.h5); NaN = missing. npy, npz an array (rows, sensors) or (rows, sensors, features) of floats or whole
- * numbers; NaN = missing. folder   train.npz, val.npz, test.npz with windows x and y, laid back over the time axis.
+ *  - CSV: header line and time column are both optional. In AUTO the first line is a header when none of its cells can
+ *    be a speed (text, or whole numbers above 300), or when they count 0,1,2.. or 1,2,3..: the published files name
+ * their columns by sensor numbers. A time column is a first column called timestamp, time, date, datetime or nothing,
+ * or one whose first value is a time stamp.
+ *
+ *  - HDF5: a pandas frame in `fixed` format (metr-la.h5, pems-bay.h5); NaN = missing.
+ *
+ *  - npy, npz: an array (rows, sensors) or (rows, sensors, features) of floats or whole numbers; NaN = missing.
+ *
+ *  - folder: train.npz, val.npz, test.npz with windows x and y, laid back over the time axis.
  *
  *  d        gives; not yet split. d->note states the assumptions, such as the time of the first row
  *  errors   DCR_FAIL, naming file and place: text, negative or impossible speeds, ragged rows, time that does not

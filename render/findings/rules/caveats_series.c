@@ -78,6 +78,20 @@ static int add_names(struct report *rep, const char *of, const char **names, int
     return n;
 }
 
+/* Are all differences of the list options of the command, "--px and --py"? Or is it the command as a whole? */
+static int is_of_commands(const char *what)
+{
+    for (const char *item = what; *item;) {
+        if (*item != '-' && strncmp(item, "command", 7) != 0)
+            return 0;
+        item += strcspn(item, " ,");
+        item += strspn(item, " ,");
+        if (strncmp(item, "and ", 4) == 0)
+            item += 4;
+    }
+    return *what != '\0';
+}
+
 /* Differences between the first run of the first series and the first run of each other series. */
 static const char *what_differs(struct report *rep)
 {
@@ -184,7 +198,7 @@ void caveats_of_series(struct report *rep)
         const char *what = what_differs(rep);
         report_add_note(rep, NOTE_GAP, -1, NOTE_MIXED, PHRASE(CONFIGURATIONS, slot_count(n_told), slot_name(what)),
                         PHRASE(CONFIGURATIONS_APART),
-                        strcmp(what, "command") == 0 ? PHRASE(CONFIGURATIONS_JOIN) : PHRASE(NONE));
+                        is_of_commands(what) ? PHRASE(CONFIGURATIONS_JOIN) : PHRASE(NONE));
     }
     /* Runs without a node count come first. With one archive the reader asks about that run. */
     if (n_with_points == 0 && rep->n_runs > 1 && rep->runs[0].n_nodes > 0 &&

@@ -372,22 +372,13 @@ static double utilization(const struct side *s)
     return steps > 0 ? (double)kernel / (double)steps : -1;
 }
 
-/* Batches of a step that the collector's hook found: backward passes for each step of the optimiser. 0 = not known. */
+/* Batches of a step, equal in all runs of a side; 0 = not known. */
 static int64_t batches_of(const struct side *s)
 {
-    const double whole = 0.1; /* a run may end within a step */
-    double n_backward = 0, n_optimizer = 0;
-    for (int i = 0; i < s->n; i++) {
-        const struct run *a = s->runs[i]->run;
-        if (a->ranks_len == 0 || !a->ranks[0].is_by_hook)
-            return 0;
-        for (int k = 0; k < a->ranges.n_names; k++) {
-            n_backward += strcmp(a->ranges.list[k].name, "backward") == 0 ? (double)a->ranges.list[k].n : 0;
-            n_optimizer += strcmp(a->ranges.list[k].name, "optimizer") == 0 ? (double)a->ranges.list[k].n : 0;
-        }
-    }
-    double each = n_optimizer > 0 ? n_backward / n_optimizer : 0;
-    return each >= 1 && each < 1e6 && fabs(each - round(each)) <= whole ? llround(each) : 0;
+    int64_t n = s->runs[0]->accumulation.micro_batches;
+    for (int i = 1; i < s->n; i++)
+        n = s->runs[i]->accumulation.micro_batches == n ? n : 0;
+    return n;
 }
 
 /* Steps / time from the first step to the last, mean over the runs of a side; 0 = not known. */
@@ -400,6 +391,20 @@ static double coverage(const struct side *s)
         sum += s->runs[i]->coverage_ratio;
     }
     return s->n ? sum / s->n : 0;
+}
+
+/* Is a step the same work on both sides? */
+static void fill_work(struct comparison *c, const struct side *a, const struct side *b)
+{
+    c->coverage_before = coverage(a);
+    c->coverage_after = coverage(b);
+    c->equal = equal_work_of(a, b);
+    int is_known = batch_of(a) > 0 && batch_of(b) > 0; /* the samples of a step, however many batches they make */
+    int64_t before = is_known ? 0 : batches_of(a), after = is_known ? 0 : batches_of(b);
+    if (before && after && before != after) {
+        c->batches_before = before;
+        c->batches_after = after;
+    }
 }
 
 static const unsigned may_be_changed =
@@ -547,15 +552,8 @@ static void compare_at(struct report *rep, const struct report *before, const st
     c->steps_after = b.n_steps;
     c->median_before_ns = median(rep, &a, -1);
     c->median_after_ns = median(rep, &b, -1);
-    c->coverage_before = coverage(&a);
-    c->coverage_after = coverage(&b);
-    c->equal = equal_work_of(&a, &b);
+    fill_work(c, &a, &b);
     int is_of_samples = comparison_is_of_samples(c); /* forecasts are of steps of the batch before */
-    const int64_t batches[] = {is_of_samples ? 0 : batches_of(&a), is_of_samples ? 0 : batches_of(&b)};
-    if (batches[0] && batches[1] && batches[0] != batches[1]) {
-        c->batches_before = batches[0];
-        c->batches_after = batches[1];
-    }
     c->tried =
         is_of_samples ? (struct tried){.command = ""} : tried_of(&a, &b, c->median_before_ns, c->median_after_ns);
     c->tried.command = dcr_arena_strdup(&rep->arena, c->tried.command);
@@ -565,7 +563,7 @@ static void compare_at(struct report *rep, const struct report *before, const st
     for (int p = 0; p < N_PARTS; p++)
         c->part[p] = compared_of(&a, &b, p);
     c->achieved_ns = c->median_before_ns - c->median_after_ns;
-    if (!is_of_samples && !c->batches_after)
+    if (!comparison_is_of_other_work(c))
         fill_predictions(rep, c, &a, &b);
     c->differing = ""; /* repetitions of one side may differ among themselves too */
     for (int i = 0; i < a.n && !*c->differing; i++)

@@ -81,7 +81,7 @@ struct comparison {
     int64_t steps_before, steps_after;
     struct equal_work equal;
     double coverage_before, coverage_after;       /* steps / time from the first to the last; 0 = not known */
-    int64_t batches_before, batches_after;        /* of a step of PyTorch; 0 = equal, not known, or samples are known */
+    int64_t batches_before, batches_after;        /* of a step; 0 = equal, not known, or its samples are known */
     struct compared step, part[N_PARTS];          /* the parts of each side sum to its step */
     int64_t median_before_ns, median_after_ns;    /* of the steps */
     double utilization_before, utilization_after; /* of the traced GPUs, in steps; < 0: no trace gives it */
@@ -118,6 +118,13 @@ int comparison_is_repeated(const struct comparison *c);
 static inline int comparison_is_of_samples(const struct comparison *c)
 {
     return c->equal.samples_before > 0;
+}
+
+/** comparison_is_of_other_work - has a step other samples, or other batches of samples that are not known? Then its
+ * time and its parts explain nothing, and no forecast applies. Test: tests/unit/test_compare.c */
+static inline int comparison_is_of_other_work(const struct comparison *c)
+{
+    return comparison_is_of_samples(c) || c->batches_after > 0;
 }
 /** comparison_judged - the time of equal work on both sides. */
 static inline const struct compared *comparison_judged(const struct comparison *c)

@@ -375,15 +375,17 @@ static void say_classes(struct report *rep, struct run_result *r)
     }
 }
 
-/* Output through calls that are not recorded, such as fprintf, shows as unnamed time. */
+/* Output through calls that are not recorded, such as fprintf, shows as unnamed time. Slow output explains no waiting.
+ */
 static int64_t late_written(const struct thresholds *t, const struct run_result *r)
 {
+    const double rate = 0.01; /* bytes per ns of waiting: 10 MB/s */
     const struct mpi_late l = mpi_late(t, r->run);
-    if (r->has_steps)
-        return r->straggler.has && 2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT]
-                   ? written_beyond(r->run, r->straggler.rank)
-                   : 0;
-    return l.has && l.n == 1 ? written_beyond(r->run, l.ranks[0]) : 0;
+    double waited = r->has_steps ? (double)r->part_ns[PART_WAIT] * (double)r->n_counted : (double)l.waited_ns;
+    int is_for_it =
+        r->has_steps ? r->straggler.has && 2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT] : l.has && l.n == 1;
+    int64_t bytes = is_for_it ? written_beyond(r->run, r->has_steps ? r->straggler.rank : l.ranks[0]) : 0;
+    return (double)bytes >= rate * waited ? bytes : 0;
 }
 
 void rules(struct report *rep)

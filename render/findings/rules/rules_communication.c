@@ -199,25 +199,14 @@ static void rule_one_rank(const struct thresholds *t, struct run_result *r)
     rule_found(c, PHRASE(FOUND_ALONE, slot_time(r->comm_ns)));
 }
 
-/* The share of the waiting for the rank that causes most. */
-static double most_caused(const struct run_result *r)
-{
-    double most = 0, all = 0;
-    for (int i = 0; i < r->n_rank_results; i++) {
-        double ns = (double)r->ranks[i].caused_wait_ns;
-        most = ns > most ? ns : most;
-        all += ns;
-    }
-    return all > 0 ? most / all : 0;
-}
-
 /* If the ranks' own threads take turns on the cores, that alone makes ranks late in turn. Waiting for each other is
  * then no sign of unequal work if it is no longer than the waiting for cores and no rank is mostly last. */
 static int may_be_for_cores(const struct run_result *r)
 {
     const double nearly_all = 0.8; /* of the waiting: threads that take turns delay every rank */
     double delays = 0, n = r->n_rank_results;
-    if (!r->shared.own[0].id || r->shared.is_of_several || r->straggler.is_mostly_last || most_caused(r) > nearly_all)
+    if (!r->shared.own[0].id || r->shared.is_of_several || r->straggler.is_mostly_last ||
+        waited_for_one(r) > nearly_all)
         return 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         double delay = waiting_for_core(r->run, &r->run->ranks[i]);
@@ -290,6 +279,7 @@ void rule_communication(struct report *rep, struct run_result *r)
     rule_imbalance(rep, r, caused);
     if (may_be_for_cores(r)) {
         rule_imbalance_of_cores(r);
+        unless_in_messages(t, r);
         return;
     }
 

@@ -44,10 +44,11 @@ static struct split split_step(const struct grid *g, size_t step)
 {
     struct split s = {.has = 1};
     uint32_t n = grid_at(g, step, 0)->n_collectives;
-    int may_have = 0; /* collectives: also those of which only sums are known */
+    int may_have = 0; /* collectives: also those of which only sums or bytes are known */
     for (int r = 0; r < g->n_ranks; r++) {
-        s.has &= grid_at(g, step, r)->n_collectives == n;
-        may_have |= grid_at(g, step, r)->n_collectives > 0 || grid_at(g, step, r)->is_summed;
+        const struct step_record *k = grid_at(g, step, r);
+        s.has &= k->n_collectives == n;
+        may_have |= k->n_collectives > 0 || k->bytes > 0 || k->is_summed;
     }
     s.has &= n > 0;
     if (!s.has || g->n_ranks == 1) { /* a single rank waits for no other, also in calls that are no collectives */

@@ -286,12 +286,17 @@ int scaling_is_masked(const char *option)
 
 void command_key(const struct run *run, struct dcr_buf *out)
 {
-    int program = launched_word(run);
     for (int i = 0; i < run->n_labels; i++)
         if (strcmp(run->labels[i].key, "series") == 0) {
             dcr_buf_printf(out, " series=%s", run->labels[i].value);
             return;
         }
+    command_words(run, out);
+}
+
+void command_words(const struct run *run, struct dcr_buf *out)
+{
+    int program = launched_word(run);
     for (int i = program; i < run->n_command; i++) {
         /* the program by name: builds may lie in different folders */
         const char *word = i == program ? dcr_last_part(run->command[i]) : run->command[i];

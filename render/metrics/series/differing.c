@@ -79,8 +79,8 @@ int has_other_batch(const struct run *a, const struct run *b)
 int has_other_command(const struct run *a, const struct run *b)
 {
     struct dcr_buf x = {0}, y = {0};
-    command_key(a, &x);
-    command_key(b, &y);
+    command_words(a, &x);
+    command_words(b, &y);
     int is_other = a->n_command && b->n_command && strcmp(dcr_buf_text(&x), dcr_buf_text(&y)) != 0;
     dcr_buf_release(&x);
     dcr_buf_release(&y);

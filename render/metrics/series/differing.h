@@ -5,8 +5,10 @@
 #include "lib/base/buf.h"
 #include "render/metrics/report.h"
 
-/** command_key - the program's command without launcher, output paths, batch sizes and node counts; its first word
- * without folder. The label `series` of dccollect replaces it. */
+/** command_words - the program's command without launcher, output paths, batch sizes and node counts; its first word
+ * without folder. Test: tests/unit/test_scaling.c */
+void command_words(const struct run *run, struct dcr_buf *out);
+/** command_key - the same, or the label `series` of dccollect if there is one. Test: tests/unit/test_scaling.c */
 void command_key(const struct run *run, struct dcr_buf *out);
 
 /** differing_keys - "--units, ranks per node": what two runs of different configurations differ in.

@@ -245,10 +245,12 @@ static const struct {
     double n;
 } many_samples[] = {{"million", 1e6}, {"billion", 1e9}, {"trillion", 1e12}};
 
-/* With the time between steps, as far as it is known. -1 = the throughput is not known */
+/* With the time between steps, if the throughput is that of steps. -1 = the throughput is not known */
 static double hours_of(const struct run_result *r, int per)
 {
-    double coverage = r->coverage_ratio > 0 ? r->coverage_ratio : 1;
+    int is_of_steps = r->throughput_source == THROUGHPUT_OF_STEPS || r->throughput_source == THROUGHPUT_OF_LABEL ||
+                      r->throughput_source == THROUGHPUT_OF_PROGRAM;
+    double coverage = is_of_steps && r->coverage_ratio > 0 ? r->coverage_ratio : 1;
     return r->has_throughput && r->n_nodes > 0 ? r->n_nodes * many_samples[per].n / r->throughput / coverage / 3600
                                                : -1;
 }

@@ -69,7 +69,7 @@ json_t *comparisons_json(const struct report *rep)
         json_t *use = has ? json_pack("{s:o, s:o}", "before", value_real(1, c->utilization_before), "after",
                                       value_real(1, c->utilization_after))
                           : json_null();
-        const int is_equal = !comparison_is_of_samples(c); /* else the difference of the steps is no gain */
+        const int is_equal = !comparison_is_of_other_work(c); /* else the difference of the steps is no gain */
         json_t *o = json_pack(
             "{s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o, s:o, "
             "s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
