@@ -203,10 +203,10 @@ static void rule_one_rank(const struct thresholds *t, struct run_result *r)
  * then no sign of unequal work if it is no longer than the waiting for cores and no rank is mostly last. */
 static int may_be_for_cores(const struct run_result *r)
 {
-    const double nearly_all = 0.8; /* of the waiting: threads that take turns delay every rank */
+    const double nearly_all = 0.8; /* of the waiting, for one rank: not for a core, unless its compute is longer */
     double delays = 0, n = r->n_rank_results;
-    if (!r->shared.own[0].id || r->shared.is_of_several || r->straggler.is_mostly_last ||
-        waited_for_one(r) > nearly_all)
+    int is_for_one = waited_for_one(r) > nearly_all && 2 * r->wait_cause_ns[CAT_COMPUTE] < r->part_ns[PART_WAIT];
+    if (!r->shared.own[0].id || r->shared.is_of_several || r->straggler.is_mostly_last || is_for_one)
         return 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
         double delay = waiting_for_core(r->run, &r->run->ranks[i]);
