@@ -277,26 +277,19 @@ static int has_no_late_rank(const struct run_result *r)
            !r->straggler.is_mostly_last && !is_doubtful(r);
 }
 
-/* Is most of the waiting for what a rank does between steps? */
-static int is_between_steps(const struct run_result *r)
-{
-    return 2 * r->wait_cause_ns[CAT_COMM] > r->part_ns[PART_WAIT];
-}
-
 /* Is most of the waiting for time in no known phase, of which the steps have some beside named compute? */
 static int is_late_unnamed(const struct run_result *r)
 {
     const double least = 0.05, nearly_all = 0.8; /* of a step; of the waiting, for one rank */
-    return r->has_steps && waited_for_one(r) > nearly_all && !r->pop.is_of_gpus &&
-           2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT] && r->part_ns[PART_COMPUTE] > 0 &&
-           (double)r->part_ns[PART_OTHER] > least * (double)r->step.mean_ns;
+    return r->has_steps && waited_for_one(r) > nearly_all && !r->pop.is_of_gpus && waits_mostly_for(r, CAT_OTHER) &&
+           r->part_ns[PART_COMPUTE] > 0 && (double)r->part_ns[PART_OTHER] > least * (double)r->step.mean_ns;
 }
 
 static enum advice for_imbalance(const struct run_result *r)
 {
     if (r->late_file_ns > 0)
         return of_files(r->run);
-    if (is_between_steps(r))
+    if (waits_mostly_for(r, CAT_COMM))
         return ADVICE_BETWEEN_STEPS;
     if (r->late_used_ratio > 0)
         return ADVICE_LATE_WAITS;
@@ -326,8 +319,8 @@ static struct choice choose(const struct run_result *r, enum cause_class cls, in
     case CLASS_COMMUNICATION:
         return for_communication(r, is_torch);
     case CLASS_IMBALANCE: /* the options are the same on one node and on many */
-        return (struct choice){!r->has_steps || is_between_steps(r) || r->late_used_ratio > 0 || r->alone.has ||
-                                       r->late_range.name || r->late_written > 0 || is_late_unnamed(r)
+        return (struct choice){!r->has_steps || waits_mostly_for(r, CAT_COMM) || r->late_used_ratio > 0 ||
+                                       r->alone.has || r->late_range.name || r->late_written > 0 || is_late_unnamed(r)
                                    ? ADVICE_NONE
                                : !has_equal_shares(r) ? ADVICE_BALANCE
                                : has_no_late_rank(r)  ? ADVICE_UNEVEN_STEPS

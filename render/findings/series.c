@@ -164,13 +164,12 @@ static const struct phrase file_work[] = {[FILES_BOTH] = {.id = PHRASE_NAME_USIN
 static const char *waited_for(struct report *rep, const struct run_result *r)
 {
     const double nearly_all = 0.9; /* of the waiting, for one rank */
-    const struct phrase whom = is_in_turn(rep, r)                                              ? PHRASE(NAME_IN_TURN)
-                               : !r->straggler.has && is_doubtful(r) && r->uneven_wait_ns == 0 ? PHRASE(NAME_CORELESS)
-                               : !r->straggler.has ? 2 * r->wait_cause_ns[CAT_COMM] > r->part_ns[PART_WAIT]
-                                                         ? PHRASE(NAME_WORK_BETWEEN)
-                                                         : PHRASE(NAME_OTHER_RANKS)
-                               : r->straggler.wait_ratio > nearly_all ? PHRASE(NAME_RANK, slot_count(r->straggler.rank))
-                                                                      : PHRASE(NAME_LATE);
+    const struct phrase whom =
+        is_in_turn(rep, r)                                              ? PHRASE(NAME_IN_TURN)
+        : !r->straggler.has && is_doubtful(r) && r->uneven_wait_ns == 0 ? PHRASE(NAME_CORELESS)
+        : !r->straggler.has ? waits_mostly_for(r, CAT_COMM) ? PHRASE(NAME_WORK_BETWEEN) : PHRASE(NAME_OTHER_RANKS)
+        : r->straggler.wait_ratio > nearly_all ? PHRASE(NAME_RANK, slot_count(r->straggler.rank))
+                                               : PHRASE(NAME_LATE);
     return say_phrase(&rep->arena, &whom);
 }
 

@@ -56,8 +56,10 @@ struct alone alone_in_calls(const struct thresholds *t, const struct run *a);
  *  returns      NULL: the calls of ranks are not known, or none is longer. Test: tests/unit/test_narrate.c */
 const char *most_waited_call(const struct run *a, int late, int64_t least_calls);
 
-/** written_beyond - bytes that a rank wrote beyond any other rank, by the kernel's totals, which also have calls that
- * are not recorded. returns  0: below 10 MB, below half of its own, or not known. Test: tests/unit/test_narrate.c */
+/** written_beyond - how many bytes a rank wrote more than any other rank. The kernel's totals are used, because they
+ *  include calls that the recorder does not see.
+ *  returns  0 if not known, if the rank wrote less than 10 MB, or if the difference is below half of what it wrote.
+ *  Test: tests/unit/test_narrate.c */
 int64_t written_beyond(const struct run *a, int rank);
 
 /** late_in_files - calls on files of a rank that alone is late, if it spends more time in them than the mean of the

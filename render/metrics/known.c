@@ -12,6 +12,11 @@ int is_of_messages(const struct run_result *r)
     return r->n_ranks > 1 && 2 * r->collective_ns < r->part_ns[PART_TRANSFER];
 }
 
+int waits_mostly_for(const struct run_result *r, enum category c)
+{
+    return 2 * r->wait_cause_ns[c] > r->part_ns[PART_WAIT];
+}
+
 double waited_for_one(const struct run_result *r)
 {
     double most = 0, all = 0;

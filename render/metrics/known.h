@@ -12,8 +12,12 @@ int is_one_of_many(const struct run_result *r);
  *  source docs/metrics.md#breakdown. Test: tests/unit/test_narrate_series.c */
 int is_of_messages(const struct run_result *r);
 
-/** waited_for_one - the share of the waiting that the rank which causes most of it causes. 0: there is none.
- *  Test: tests/unit/test_narrate.c, tests/unit/test_cores.c */
+/** waits_mostly_for - is more than half of a step's waiting for this work of the late rank? CAT_COMM: work between
+ * steps; CAT_OTHER: unnamed time. Test: tests/unit/test_narrate.c */
+int waits_mostly_for(const struct run_result *r, enum category c);
+
+/** waited_for_one - how much of all waiting one rank causes: the one that causes most. returns 0 to 1; 0: no rank
+ * waits. Test: tests/unit/test_narrate.c, tests/unit/test_cores.c */
 double waited_for_one(const struct run_result *r);
 
 /** can_exchange - has a point other ranks to exchange with? A collective of one rank with itself takes time, but it is

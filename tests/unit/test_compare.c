@@ -23,6 +23,25 @@ static void tell(struct report *rep, struct run **runs, int n)
     assert_int_equal(analyse(rep, runs, n, &o, NULL), 0);
 }
 
+/* Compares runs[0], before, with runs[1], after. */
+static const struct comparison *told_comparison(struct report *before, struct report *after, struct run *runs[2])
+{
+    tell(before, &runs[0], 1);
+    tell(after, &runs[1], 1);
+    assert_int_equal(compare(after, before), 1);
+    narrate(after);
+    narrate_comparisons(after);
+    return &after->comparisons[0];
+}
+
+static void release_pair(struct report *before, struct report *after, struct run *runs[2])
+{
+    report_free(before);
+    report_free(after);
+    run_free(runs[0]);
+    run_free(runs[1]);
+}
+
 /* Before: 60 of 100 are loading, nothing else. After: 5 of 45. */
 static void test_loading_removed(void **state)
 {
@@ -375,12 +394,7 @@ static void test_other_batches_of_a_step(void **state)
         for (int k = 0; k < 2; k++)
             runs[k]->ranges = (struct host_operators){.list = ranges[k], .n_names = 2, .n = 80};
         struct report before = {0}, after = {0};
-        tell(&before, &runs[0], 1);
-        tell(&after, &runs[1], 1);
-        assert_int_equal(compare(&after, &before), 1);
-        narrate(&after);
-        narrate_comparisons(&after);
-        const struct comparison *c = &after.comparisons[0];
+        const struct comparison *c = told_comparison(&before, &after, runs);
         int is_of_samples = cases[i].batch_before > 0 && cases[i].batch_after > cases[i].batch_before;
         assert_int_equal(c->batches_after, cases[i].batches);
         assert_int_equal(c->batches_before, cases[i].batches ? 1 : 0);
@@ -392,10 +406,7 @@ static void test_other_batches_of_a_step(void **state)
             assert_int_equal(c->said.support[0].slot[0].count, 2800000 / 4);
             assert_int_equal(c->said.support[0].slot[1].count, 1000000);
         }
-        report_free(&before);
-        report_free(&after);
-        run_free(runs[0]);
-        run_free(runs[1]);
+        release_pair(&before, &after, runs);
     }
 }
 
@@ -414,12 +425,7 @@ static void test_time_between_steps(void **state)
         runs[0]->ranks[0].wall_ns *= cases[i].of_before;
         runs[1]->ranks[0].wall_ns *= cases[i].of_after;
         struct report before = {0}, after = {0};
-        tell(&before, &runs[0], 1);
-        tell(&after, &runs[1], 1);
-        assert_int_equal(compare(&after, &before), 1);
-        narrate(&after);
-        narrate_comparisons(&after);
-        const struct comparison *c = &after.comparisons[0];
+        const struct comparison *c = told_comparison(&before, &after, runs);
         const struct phrase *said = NULL;
         for (int k = 0; k < SAID_MAX; k++)
             if (c->said.support[k].id == PHRASE_RUN_FASTER)
@@ -427,10 +433,7 @@ static void test_time_between_steps(void **state)
         assert_int_equal(said != NULL, cases[i].factor > 0);
         if (said)
             assert_true(fabs(said->slot[2].real - cases[i].factor) < 1e-9);
-        report_free(&before);
-        report_free(&after);
-        run_free(runs[0]);
-        run_free(runs[1]);
+        release_pair(&before, &after, runs);
     }
 }
 

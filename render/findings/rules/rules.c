@@ -8,6 +8,7 @@
 #include "render/metrics/gain.h"
 #include "render/metrics/memory_counters.h"
 #include "render/metrics/recorded.h"
+#include "render/metrics/known.h"
 #include "render/metrics/rule.h"
 
 #include "lib/base/fs.h"
@@ -382,8 +383,7 @@ static int64_t late_written(const struct thresholds *t, const struct run_result 
     const double rate = 0.01; /* bytes per ns of waiting: 10 MB/s */
     const struct mpi_late l = mpi_late(t, r->run);
     double waited = r->has_steps ? (double)r->part_ns[PART_WAIT] * (double)r->n_counted : (double)l.waited_ns;
-    int is_for_it =
-        r->has_steps ? r->straggler.has && 2 * r->wait_cause_ns[CAT_OTHER] > r->part_ns[PART_WAIT] : l.has && l.n == 1;
+    int is_for_it = r->has_steps ? r->straggler.has && waits_mostly_for(r, CAT_OTHER) : l.has && l.n == 1;
     int64_t bytes = is_for_it ? written_beyond(r->run, r->has_steps ? r->straggler.rank : l.ranks[0]) : 0;
     return (double)bytes >= rate * waited ? bytes : 0;
 }

@@ -205,7 +205,7 @@ static int may_be_for_cores(const struct run_result *r)
 {
     const double nearly_all = 0.8; /* of the waiting, for one rank: not for a core, unless its compute is longer */
     double delays = 0, n = r->n_rank_results;
-    int is_for_one = waited_for_one(r) > nearly_all && 2 * r->wait_cause_ns[CAT_COMPUTE] < r->part_ns[PART_WAIT];
+    int is_for_one = waited_for_one(r) > nearly_all && !waits_mostly_for(r, CAT_COMPUTE);
     if (!r->shared.own[0].id || r->shared.is_of_several || r->straggler.is_mostly_last || is_for_one)
         return 0;
     for (int i = 0; i < r->run->ranks_len; i++) {
